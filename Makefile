@@ -1,0 +1,60 @@
+# A thin face over CMake; what each target runs stands in tools/ and CMakePresets.json.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+WORKFLOW ?= examples/workflows/ltxav-zimage-lumina2.json
+export JOBS
+
+.DEFAULT_GOAL := help
+.PHONY: help deps deps-test deps-lint configure run build test bench format lint asan ubsan tsan nightly clean
+MAKEFLAGS += --no-print-directory
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' Makefile | expand -t 14
+
+deps: ## install what the build needs and is missing (Debian, Ubuntu)
+	@tools/deps.sh build
+
+deps-test: ## the same, with GoogleTest and Google Benchmark
+	@tools/deps.sh build test
+
+deps-lint: ## the same, with clang 14, clang-format and clang-tidy
+	@tools/deps.sh build test lint
+
+run: deps ## build, then run an example workflow on the simulated card
+	@cmake --preset release --log-level=NOTICE
+	@cmake --build --preset release --parallel $(JOBS) --target tidegate_cli
+	build/bin/tidegate run $(WORKFLOW)
+
+configure: deps-test
+	@cmake --preset release --log-level=NOTICE -DTIDEGATE_REQUIRE_TESTS=ON
+
+build: configure ## everything, optimised, in build/
+	@cmake --build --preset release --parallel $(JOBS)
+
+test: build ## all tests, then those of them that sanitizers watch
+	@tools/test.sh build
+	@tools/sanitize.sh asan
+	@tools/sanitize.sh tsan threads
+
+bench: build ## all benchmarks
+	@tools/bench.sh
+
+format: deps-lint ## clang-format, in place
+	@tools/format.sh
+
+lint: deps-lint ## format, clang-tidy, house rules
+	@tools/lint.sh
+
+asan: deps-test ## tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/sanitize.sh asan
+
+ubsan: deps-test ## tests under UndefinedBehaviorSanitizer
+	@tools/sanitize.sh ubsan
+
+tsan: deps-test ## tests under ThreadSanitizer
+	@tools/sanitize.sh tsan
+
+nightly: deps-test ## long runs: TIDEGATE_NIGHTLY=1, every test under every sanitizer
+	@tools/nightly.sh
+
+clean: ## remove the build folders
+	rm -rf build build-debug build-nightly build-clang build-asan build-ubsan build-tsan

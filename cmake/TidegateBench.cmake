@@ -1,0 +1,27 @@
+# bench/<name>.cpp becomes bin/bench/<name>. Target tidegate_bench builds all of them.
+
+add_custom_target(tidegate_bench)
+if(NOT TIDEGATE_BENCH)
+  message(NOTICE "benchmarks: off (TIDEGATE_BENCH)")
+  return()
+endif()
+
+find_package(benchmark CONFIG QUIET)
+if(NOT TARGET benchmark::benchmark_main)
+  if(TIDEGATE_REQUIRE_TESTS)
+    message(FATAL_ERROR "Google Benchmark is missing. On Debian or Ubuntu: make deps-test.")
+  endif()
+  message(NOTICE "benchmarks: off, Google Benchmark is missing")
+  return()
+endif()
+
+tidegate_sources(bench_sources bench)
+foreach(source IN LISTS bench_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(bench_${name} "${source}")
+  set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
+                                                 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/bench")
+  target_link_libraries(bench_${name} PRIVATE tidegate_options tidegate_deps tidegate_sim tidegate_static
+                                              benchmark::benchmark_main benchmark::benchmark)
+  add_dependencies(tidegate_bench bench_${name})
+endforeach()

@@ -1,0 +1,78 @@
+# tests/<name>/**.cpp becomes bin/tests/test_<name>, registered with ctest under the label <name> and the labels that
+# tests/<name>/labels lists, one a line. tests/support/ is a library that all of them link.
+#
+# Targets: tidegate_tests builds all of them, tests_<label> those of one label.
+
+enable_testing()
+add_custom_target(tidegate_tests)
+if(NOT TIDEGATE_TESTS)
+  message(NOTICE "tests: off (TIDEGATE_TESTS)")
+  return()
+endif()
+
+find_package(GTest CONFIG QUIET)
+if(NOT TARGET GTest::gmock_main)
+  if(TIDEGATE_REQUIRE_TESTS)
+    message(FATAL_ERROR "GoogleTest is missing. On Debian or Ubuntu: make deps-test.")
+  endif()
+  message(NOTICE "tests: off, GoogleTest is missing")
+  return()
+endif()
+include(GoogleTest)
+
+file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")
+
+add_library(tidegate_test_support INTERFACE)
+target_link_libraries(tidegate_test_support INTERFACE tidegate_options tidegate_deps tidegate_sim tidegate_static
+                                                      GTest::gmock)
+target_compile_definitions(tidegate_test_support INTERFACE "TIDEGATE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
+                                                           "TIDEGATE_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
+tidegate_sources(support_sources tests/support)
+if(support_sources)
+  add_library(tidegate_test_support_code STATIC ${support_sources})
+  target_link_libraries(tidegate_test_support_code PRIVATE tidegate_test_support)
+endif()
+
+foreach(entry IN LISTS entries)
+  get_filename_component(name "${entry}" NAME)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${entry}/*.cpp")
+  if(NOT IS_DIRECTORY "${entry}" OR name STREQUAL "support" OR NOT sources)
+    continue()
+  endif()
+
+  set(labels "${name}")
+  if(EXISTS "${entry}/labels")
+    file(STRINGS "${entry}/labels" more)
+    list(APPEND labels ${more})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${entry}/labels")
+  endif()
+
+  add_executable(test_${name} ${sources})
+  set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
+  if(TARGET tidegate_test_support_code)
+    target_link_libraries(test_${name} PRIVATE tidegate_test_support_code)
+  endif()
+  target_link_libraries(test_${name} PRIVATE tidegate_test_support GTest::gmock_main)
+  add_dependencies(tidegate_tests test_${name})
+  foreach(label IN LISTS labels)
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} test_${name})
+  endforeach()
+
+  # Tests that start the program or load the library find them up to date.
+  add_dependencies(test_${name} tidegate_shared)
+  if(TARGET tidegate_cli)
+    target_compile_definitions(test_${name} PRIVATE "TIDEGATE_PROGRAM=\"$<TARGET_FILE:tidegate_cli>\"")
+    add_dependencies(test_${name} tidegate_cli)
+  endif()
+
+  string(REPLACE ";" "\\;" labels "${labels}")
+  gtest_discover_tests(
+    test_${name}
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${TIDEGATE_TEST_TIMEOUT} LABELS "${labels}")
+endforeach()
