@@ -304,7 +304,7 @@ def alternating_workflow():
     models = [
         model("encoder", "Qwen3-like text encoder, bf16", MADE_UP, qwen3(1024, 16, 16, 8, 64, 3072, 65536)),
         model("image", "Z-Image-like, bf16", MADE_UP,
-              lumina2(1536, 64, 4096, layers=12, refiners=1, caption=1024, modulation=256, embedder=512, patch=64)),
+              lumina2(1536, 64, 4096, layers=10, refiners=1, caption=1024, modulation=256, embedder=512, patch=64)),
     ]
     steps = []
     for n in range(1, 5):
@@ -312,7 +312,7 @@ def alternating_workflow():
         steps.append(step(f"image {n}, sampling", "image", 4, **image))
     return workflow(
         "two-models-alternating",
-        "An encoder and an image model, about 1.3 GiB together, take turns: what a pager keeps of the one while the"
+        "An encoder and an image model, about 1.2 GB together, take turns: what a pager keeps of the one while the"
         " other runs.",
         models, steps)
 
