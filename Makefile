@@ -20,12 +20,12 @@ deps-lint: ## the same, with clang 14, clang-format and clang-tidy
 	@tools/deps.sh build test lint
 
 run: deps ## build, then run an example workflow on the simulated card
-	@cmake --preset release --log-level=NOTICE
+	@cmake --preset release >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target tidegate_cli
 	build/bin/tidegate run $(WORKFLOW)
 
 configure: deps-test
-	@cmake --preset release --log-level=NOTICE -DTIDEGATE_REQUIRE_TESTS=ON
+	@cmake --preset release -DTIDEGATE_REQUIRE_TESTS=ON >/dev/null
 
 build: configure ## everything, optimised, in build/
 	@cmake --build --preset release --parallel $(JOBS)

@@ -21,7 +21,7 @@ elif [ -z "$(find tests -name '*.cpp' -print -quit 2>/dev/null)" ]; then
   exit 0
 fi
 
-cmake --preset "$preset" --log-level=NOTICE
+cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset" --parallel "$jobs" --target "$target"
 
 # The thread sanitizer cannot place its shadow under the address randomisation of newer kernels.
