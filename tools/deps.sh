@@ -49,6 +49,7 @@ fi
 
 echo "deps: installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq </dev/null
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null \
-  >/tmp/tidegate-deps.$$ 2>&1 || { cat /tmp/tidegate-deps.$$ >&2; rm -f /tmp/tidegate-deps.$$; say_and_fail "apt-get failed"; }
-rm -f /tmp/tidegate-deps.$$
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+  </dev/null >"$log" 2>&1 || { cat "$log" >&2; say_and_fail "apt-get failed"; }

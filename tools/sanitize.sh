@@ -21,7 +21,7 @@ elif [ -z "$(find tests -name '*.cpp' -print -quit 2>/dev/null)" ]; then
   exit 0
 fi
 
-cmake --preset "$preset" >/dev/null
+cmake --preset "$preset" "-DTIDEGATE_TEST_TIMEOUT=${TEST_TIMEOUT:-300}" >/dev/null
 cmake --build --preset "$preset" --parallel "$jobs" --target "$target"
 
 # The thread sanitizer cannot place its shadow under the address randomisation of newer kernels.
@@ -32,6 +32,7 @@ fi
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-second_deadlock_stack=1:suppressions=$PWD/tools/tsan.supp}"
+log=build-$preset/ctest.log
 "${fixed[@]}" ctest --test-dir "build-$preset" --output-on-failure --parallel "$jobs" --no-tests=error "${select[@]}" \
-  --progress --quiet 2>/dev/null --output-log "build-$preset/ctest.log" || { cat "build-$preset/ctest.log"; exit 1; }
-tail -n 4 "build-$preset/ctest.log"
+  >"$log" 2>&1 || { grep -vE '(Passed +[0-9.]+ sec|^ +Start +[0-9]+:)' "$log"; exit 1; }
+echo "$preset: $(grep -E 'tests passed' "$log")$(sed -n 's/^Total Test time (real) =/,/p' "$log")"
