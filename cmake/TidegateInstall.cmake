@@ -1,6 +1,6 @@
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tidegate_static tidegate_shared EXPORT tidegate
+install(TARGETS tidegate_static tidegate_shared tidegate_sim EXPORT tidegate
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 if(TARGET tidegate_cli)

@@ -7,4 +7,5 @@ if [ -z "$(find tests -name '*.cpp' -print -quit 2>/dev/null)" ]; then
   echo "test: skipped, tests/ is still empty"
   exit 0
 fi
-ctest --test-dir "$folder" --output-on-failure --parallel "${TEST_JOBS:-2}" --no-tests=error
+ctest --test-dir "$folder" --output-on-failure --parallel "${TEST_JOBS:-2}" --no-tests=error |
+  grep -vE '^ +Start +[0-9]+:'
