@@ -1,0 +1,17 @@
+#include <io.h>
+#include <windows.h>
+
+#include "src/base/system_info.h"
+
+namespace tidegate::base {
+
+HostMemory available_host_memory() {
+  MEMORYSTATUSEX status{};
+  status.dwLength = sizeof status;
+  if (::GlobalMemoryStatusEx(&status) == 0) return {};
+  return {status.ullAvailPhys, "GlobalMemoryStatusEx"};
+}
+
+bool is_terminal(std::FILE* stream) { return ::_isatty(::_fileno(stream)) != 0; }
+
+}  // namespace tidegate::base
