@@ -27,10 +27,8 @@ class CudaDriver final : public Driver {
 
   const char* description() const override { return description_.c_str(); }
 
-#define TG_CALL(method, symbol, need, parameters, arguments)                     \
-  Status method parameters override {                                            \
-    return table_.method != nullptr ? table_.method arguments : kNotSupported;   \
-  }
+#define TG_CALL(method, symbol, need, parameters, arguments) \
+  Status method parameters override { return table_.method != nullptr ? table_.method arguments : kNotSupported; }
   TG_CUDA_FUNCTIONS(TG_CALL)
 #undef TG_CALL
 
@@ -44,8 +42,9 @@ std::string version_text(int version) {
 }
 
 Error stub_error(const std::string& library) {
-  return {Errc::kNoDriver, library + " is the CUDA toolkit's stub, not a driver: take the toolkit's 'stubs' folder out "
-                                     "of the library search path"};
+  return {Errc::kNoDriver, library +
+                               " is the CUDA toolkit's stub, not a driver: take the toolkit's 'stubs' folder out "
+                               "of the library search path"};
 }
 
 Error no_device_error(const Driver& driver) {
@@ -93,8 +92,9 @@ Result<std::unique_ptr<Driver>> load_cuda_driver(const LoadOptions& options) {
   if (!resolve) {
     Result<SymbolResolver> opened = open_library(library);
     if (!opened) {
-      return Error{Errc::kNoDriver, "no CUDA driver: " + opened.error().message +
-                                        "; install NVIDIA's driver, or, in a container, start it with access to the GPU"};
+      return Error{Errc::kNoDriver,
+                   "no CUDA driver: " + opened.error().message +
+                       "; install NVIDIA's driver, or, in a container, start it with access to the GPU"};
     }
     resolve = std::move(opened).value();
   }

@@ -22,10 +22,10 @@ class Interceptor : public Driver {
 
   const char* description() const override { return next_.description(); }
 
-#define TG_FORWARD(method, symbol, need, parameters, arguments)                      \
-  Status method parameters override {                                                \
+#define TG_FORWARD(method, symbol, need, parameters, arguments)                          \
+  Status method parameters override {                                                    \
     if (const std::optional<Status> answer = before(FunctionId::method)) return *answer; \
-    return next_.method arguments;                                                   \
+    return next_.method arguments;                                                       \
   }
   TG_CUDA_FUNCTIONS(TG_FORWARD)
 #undef TG_FORWARD

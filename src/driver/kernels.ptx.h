@@ -4,41 +4,44 @@
 #pragma once
 
 // %sum += mix64(word + weyl), as in src/base/checksum.h.
-#define TG_PTX_ADD_WORD(word, weyl)            \
-  "  {\n"                                      \
-  "    .reg .b64 %x, %high;\n"                 \
-  "    add.u64 %x, " word ", " weyl ";\n"      \
-  "    shr.u64 %high, %x, 32;\n"               \
-  "    xor.b64 %x, %x, %high;\n"               \
+#define TG_PTX_ADD_WORD(word, weyl)              \
+  "  {\n"                                        \
+  "    .reg .b64 %x, %high;\n"                   \
+  "    add.u64 %x, " word ", " weyl              \
+  ";\n"                                          \
+  "    shr.u64 %high, %x, 32;\n"                 \
+  "    xor.b64 %x, %x, %high;\n"                 \
   "    mul.lo.u64 %x, %x, 0xD6E8FEB86659FD93;\n" \
-  "    shr.u64 %high, %x, 32;\n"               \
-  "    xor.b64 %x, %x, %high;\n"               \
+  "    shr.u64 %high, %x, 32;\n"                 \
+  "    xor.b64 %x, %x, %high;\n"                 \
   "    mul.lo.u64 %x, %x, 0xD6E8FEB86659FD93;\n" \
-  "    shr.u64 %high, %x, 32;\n"               \
-  "    xor.b64 %x, %x, %high;\n"               \
-  "    add.u64 %sum, %sum, %x;\n"              \
+  "    shr.u64 %high, %x, 32;\n"                 \
+  "    xor.b64 %x, %x, %high;\n"                 \
+  "    add.u64 %sum, %sum, %x;\n"                \
   "  }\n"
 
 // Two neighbouring words at the thread's place; then on to the place of its next pair.
-#define TG_PTX_ADD_PAIR(first, second)               \
-  TG_PTX_ADD_WORD(first, "%weyl")                    \
-  "  add.u64 %weyl_second, %weyl, 0x9E3779B97F4A7C15;\n" \
-  TG_PTX_ADD_WORD(second, "%weyl_second")            \
-  "  add.u64 %weyl, %weyl, %weyl_stride;\n"
+#define TG_PTX_ADD_PAIR(first, second)                                    \
+  TG_PTX_ADD_WORD(first, "%weyl")                                         \
+  "  add.u64 %weyl_second, %weyl, 0x9E3779B97F4A7C15;\n" TG_PTX_ADD_WORD( \
+      second, "%weyl_second") "  add.u64 %weyl, %weyl, %weyl_stride;\n"
 
 // Adds the sum of the lane `distance` further on, where the block has that lane.
-#define TG_PTX_FOLD(distance)                                                    \
-  "  {\n"                                                                        \
-  "    .reg .pred %exists;\n"                                                    \
-  "    .reg .b32 %low, %high, %other;\n"                                         \
-  "    .reg .b64 %theirs;\n"                                                     \
-  "    mov.b64 {%low, %high}, %sum;\n"                                           \
-  "    shfl.sync.down.b32 %low, %low, " distance ", 31, %lane_mask;\n"           \
-  "    shfl.sync.down.b32 %high, %high, " distance ", 31, %lane_mask;\n"         \
-  "    mov.b64 %theirs, {%low, %high};\n"                                        \
-  "    add.u32 %other, %lane, " distance ";\n"                                   \
-  "    setp.lt.u32 %exists, %other, %lanes;\n"                                   \
-  "    @%exists add.u64 %sum, %sum, %theirs;\n"                                  \
+#define TG_PTX_FOLD(distance)                      \
+  "  {\n"                                          \
+  "    .reg .pred %exists;\n"                      \
+  "    .reg .b32 %low, %high, %other;\n"           \
+  "    .reg .b64 %theirs;\n"                       \
+  "    mov.b64 {%low, %high}, %sum;\n"             \
+  "    shfl.sync.down.b32 %low, %low, " distance   \
+  ", 31, %lane_mask;\n"                            \
+  "    shfl.sync.down.b32 %high, %high, " distance \
+  ", 31, %lane_mask;\n"                            \
+  "    mov.b64 %theirs, {%low, %high};\n"          \
+  "    add.u32 %other, %lane, " distance           \
+  ";\n"                                            \
+  "    setp.lt.u32 %exists, %other, %lanes;\n"     \
+  "    @%exists add.u64 %sum, %sum, %theirs;\n"    \
   "  }\n"
 
 namespace tidegate::driver {

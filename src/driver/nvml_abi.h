@@ -45,7 +45,7 @@ struct Memory {  // nvmlMemory_t: `used` includes what the driver keeps for itse
   std::uint64_t used;
 };
 
-struct MemoryV2 {  // nvmlMemory_v2_t: total = reserved + free + used
+struct MemoryV2 {    // nvmlMemory_v2_t: total = reserved + free + used
   unsigned version;  // in: kMemoryV2Version
   std::uint64_t total;
   std::uint64_t reserved;  // the driver's and firmware's own

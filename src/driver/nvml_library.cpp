@@ -40,9 +40,9 @@ class NvmlLibrary final : public Nvml {
     return text != nullptr ? text : "unknown error";
   }
 
-#define TG_CALL(method, symbol, need, parameters, arguments)                               \
-  nvml::Status method parameters override {                                                \
-    return table_.method != nullptr ? table_.method arguments : nvml::kFunctionNotFound;   \
+#define TG_CALL(method, symbol, need, parameters, arguments)                             \
+  nvml::Status method parameters override {                                              \
+    return table_.method != nullptr ? table_.method arguments : nvml::kFunctionNotFound; \
   }
   TG_NVML_FUNCTIONS(TG_CALL)
 #undef TG_CALL
