@@ -70,43 +70,55 @@ struct WeightPlace {
   Bytes offset = 0;
 };
 
-class Pager;
+class PagerCore;
+struct StreamState;
+struct Caller;
 
 // The right to use blocks on a stream until released. Move-only; the destructor releases. Not thread-safe itself;
-// may be released from another thread than the one that took it.
+// may be released by another thread than the one that took it.
 class Lease {
  public:
   Lease() = default;
-  Lease(Lease&& other) noexcept { *this = std::move(other); }
+  Lease(Lease&& other) noexcept : core_(std::exchange(other.core_, nullptr)) { take(other); }
   Lease& operator=(Lease&& other) noexcept;
-  ~Lease() { release(); }
+  ~Lease() {
+    if (core_ != nullptr) release();
+  }
 
-  bool held() const { return pager_ != nullptr; }
+  bool held() const { return core_ != nullptr; }
   std::size_t size() const { return count_; }
-  BlockId block(std::size_t index) const { return data()[index]; }
-  // Valid while the lease is held, on the lease's stream (or streams ordered after it).
+  BlockId block(std::size_t index) const { return blocks()[index]; }
+  // Valid while the lease is held, for work on the lease's stream or ordered after it.
   DeviceAddress address(std::size_t index) const;
 
-  // Adds blocks without ever waiting for anybody. kWouldDeadlock-free by construction: fails with kOutOfMemory, all
-  // state as it was, if there is no room that could be had at once.
+  // Adds blocks without ever waiting for anybody else. kOutOfMemory, all state as it was, if there is no room that can
+  // be had at once.
   Result<void> extend(std::span<const BlockId> blocks);
 
   // To be called after the last launch that uses the blocks was submitted to the lease's stream. Idempotent.
   void release();
 
  private:
-  friend class Pager;
   friend class PagerCore;
   static constexpr std::size_t kInline = 6;
-  const BlockId* data() const { return count_ <= kInline ? inline_.data() : spilled_.data(); }
 
-  class PagerCore* pager_ = nullptr;
-  struct StreamState* stream_ = nullptr;
-  struct Caller* caller_ = nullptr;
+  const BlockId* blocks() const { return count_ <= kInline ? inline_.data() : spilled_; }
+  void take(Lease& other) {
+    stream_ = other.stream_;
+    caller_ = other.caller_;
+    count_ = other.count_;
+    step_ = other.step_;
+    inline_ = other.inline_;
+    spilled_ = std::exchange(other.spilled_, nullptr);
+  }
+
+  PagerCore* core_ = nullptr;
+  StreamState* stream_ = nullptr;
+  Caller* caller_ = nullptr;
   std::uint32_t count_ = 0;
-  std::int32_t step_ = -1;  // the learning pass's record of this lease, or -1
+  std::int32_t step_ = -1;  // this lease's place in a pass that is being learned, or -1
   std::array<BlockId, kInline> inline_{};
-  std::vector<BlockId> spilled_;
+  BlockId* spilled_ = nullptr;  // owned; used when count_ > kInline
 };
 
 struct ModelStats {
@@ -183,8 +195,8 @@ class Pager {
   Result<void> check_invariants() const;
 
  private:
-  explicit Pager(std::unique_ptr<class PagerCore> core);
-  std::unique_ptr<class PagerCore> core_;
+  explicit Pager(std::unique_ptr<PagerCore> core);
+  std::unique_ptr<PagerCore> core_;
 };
 
 }  // namespace tidegate

@@ -65,6 +65,10 @@ class Executor {
   virtual bool wait(Mutex& mutex, WaitPoint& point, Nanos deadline) = 0;
   virtual void notify_all(WaitPoint& point) = 0;
 
+  // Whether the caller may park now. False inside a virtual task's step or under a lock of a virtual world; such a
+  // caller spends the time instead.
+  virtual bool can_wait() { return true; }
+
   // A number for the calling activity (thread or virtual thread), stable while it lives; for wait-for graphs.
   virtual std::uint64_t caller_id() = 0;
 };

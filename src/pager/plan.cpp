@@ -25,8 +25,8 @@ class Search {
       compute_ += use.compute;
     }
     for (std::size_t i = 0; i < n; ++i) {
-      weights_ += input.blocks[i].bytes;
-      if (input.blocks[i].keep) continue;
+      if (input.blocks[i].keep || uses_of_[i] > 0) weights_ += input.blocks[i].bytes;
+      if (input.blocks[i].keep || uses_of_[i] == 0) continue;
       largest_ = std::max(largest_, input.blocks[i].bytes);
       if (uses_of_[i] == 1) sizes_.push_back(input.blocks[i].bytes);
     }
@@ -55,7 +55,7 @@ class Search {
   // What comes last in the order streams, through a ring of twice the largest of it: the best-known watermark.
   Choice tail(Bytes budget) const {
     Choice choice;
-    choice.streams.assign(input_.blocks.size(), 0);
+    choice.streams = nothing_streams();
     std::vector<std::uint32_t> by_first_use;
     std::vector<std::uint8_t> seen(input_.blocks.size(), 0);
     for (const PlanUse& use : input_.uses) {
@@ -105,6 +105,13 @@ class Search {
     return true;
   }
 
+  // A block that the pass never uses is not resident either: it is fetched if somebody asks for it after all.
+  std::vector<std::uint8_t> nothing_streams() const {
+    std::vector<std::uint8_t> streams(input_.blocks.size(), 0);
+    for (std::size_t i = 0; i < streams.size(); ++i) streams[i] = uses_of_[i] == 0 && !input_.blocks[i].keep ? 1 : 0;
+    return streams;
+  }
+
   Choice evaluated(Choice choice) const {
     choice.time = simulate_pass(input_, choice.streams, choice.ring);
     return choice;
@@ -143,7 +150,7 @@ class Search {
     const auto total_compute = static_cast<double>(std::max<Nanos>(compute_, 1));
     for (int round = 0; round < 14; ++round) {
       const double density = (low + high) / 2 * static_cast<double>(required) / total_compute;
-      trial_.assign(input_.blocks.size(), 0);
+      trial_ = nothing_streams();
       double debt = 0;
       Bytes sum = 0;
       for (const PlanUse& use : input_.uses) {
@@ -184,7 +191,7 @@ class Search {
 Choice best_choice(Search& search, const PlanInput& input, Bytes budget, std::size_t candidates) {
   if (search.weights() <= budget) {
     Choice all;
-    all.streams.assign(input.blocks.size(), 0);
+    all.streams = search.nothing_streams();
     return search.evaluated(std::move(all));
   }
   if (input.policy == Policy::kLru) return search.everything_streams(budget);
