@@ -57,11 +57,11 @@ constexpr bool is_sticky(Status status) {
   return status == kIllegalAddress || status == kLaunchTimeout || status == kLaunchFailed || status == kUnknown;
 }
 
-using Device = int;                 // CUdevice
-using DevicePtr = std::uint64_t;    // CUdeviceptr: an address in the card's address space
-using MemHandle = std::uint64_t;    // CUmemGenericAllocationHandle: physical memory, no address
+using Device = int;               // CUdevice
+using DevicePtr = std::uint64_t;  // CUdeviceptr: an address in the card's address space
+using MemHandle = std::uint64_t;  // CUmemGenericAllocationHandle: physical memory, no address
 using Context = struct ContextTag*;
-using Stream = struct StreamTag*;   // null: the legacy default stream
+using Stream = struct StreamTag*;  // null: the legacy default stream
 using Event = struct EventTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;

@@ -104,9 +104,23 @@ const driver::CheckKernels& DriverContract::kernels() {
   if (kernels_.module == nullptr) {
     const Result<driver::CheckKernels> loaded = driver::CheckKernels::load(cuda());
     EXPECT_TRUE(loaded.ok()) << (loaded ? "" : loaded.error().message);
-    if (loaded) kernels_ = loaded.value();
+    if (loaded) {
+      kernels_ = loaded.value();
+      warm_up();
+    }
   }
   return kernels_;
+}
+
+// A driver loads kernels at their first launch, its own for memset included, and may wait for the card to do so.
+void DriverContract::warm_up() {
+  const cu::Stream stream = make_stream();
+  const cu::DevicePtr scratch = make_memory(64);
+  EXPECT_CUDA_OK(cuda().memset_d8_async(scratch, 0, 64, stream));
+  EXPECT_CUDA_OK(cuda().memcpy_dtod_async(scratch + 32, scratch, 16, stream));
+  EXPECT_CUDA_OK(kernels_.launch_checksum(cuda(), scratch, 16, scratch + 48, stream));
+  EXPECT_CUDA_OK(kernels_.launch_work(cuda(), 0, 0, 0, stream));
+  EXPECT_CUDA_OK(cuda().stream_synchronize(stream));
 }
 
 void DriverContract::keep_busy(cu::Stream stream, unsigned milliseconds) {

@@ -94,6 +94,8 @@ class DriverContract : public testing::TestWithParam<Implementation> {
   Bytes grain_ = 0;                // its minimum granularity
 
  private:
+  void warm_up();
+
   std::vector<cu::Stream> streams_;
   std::vector<cu::Event> events_;
   std::vector<cu::DevicePtr> memory_;
