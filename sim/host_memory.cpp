@@ -1,0 +1,149 @@
+#include "sim/host_memory.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace tidegate::sim {
+
+namespace {
+std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+constexpr std::size_t kPageBytes = 4096;
+
+// Lazily committed where the system does so for large blocks, as the C library does on the systems we run on.
+void* page_alloc(Bytes size) {
+  return ::operator new(static_cast<std::size_t>(round_up(size, kPageBytes)), std::align_val_t{kPageBytes}, std::nothrow);
+}
+
+void page_free(std::uintptr_t base) {
+  ::operator delete(reinterpret_cast<void*>(base), std::align_val_t{kPageBytes});  // NOLINT: our own address
+}
+}  // namespace
+
+bool DeclaredMemory::declare(const void* base, Bytes size, std::uint64_t tag, std::vector<RealRange> real, bool pinned) {
+  const std::uintptr_t begin = address_of(base);
+  if (size == 0 || begin + size < begin) return false;
+  Bytes last = 0;
+  for (const RealRange& part : real) {
+    if (part.offset < last || part.length == 0 || part.offset > size || part.length > size - part.offset) return false;
+    last = part.offset + part.length;
+  }
+  const auto next = first_after(begin);
+  if (next != ranges_.end() && next->first < begin + size) return false;
+  ranges_.emplace(begin, Range{size, tag, std::move(real), pinned});
+  return true;
+}
+
+bool DeclaredMemory::undeclare(const void* base) { return ranges_.erase(address_of(base)) > 0; }
+
+DeclaredMemory::Ranges::const_iterator DeclaredMemory::first_after(std::uintptr_t address) const {
+  auto found = ranges_.upper_bound(address);
+  if (found != ranges_.begin()) {
+    const auto before = std::prev(found);
+    if (before->first + before->second.size > address) return before;
+  }
+  return found;
+}
+
+void DeclaredMemory::pieces(const void* begin, Bytes bytes, std::vector<Piece>& pieces) const {
+  std::uintptr_t at = address_of(begin);
+  const std::uintptr_t end = at + bytes;
+  const auto add_real = [&](std::uintptr_t to) {
+    if (to <= at) return;
+    const auto* data = static_cast<const unsigned char*>(begin) + (at - address_of(begin));
+    pieces.push_back({PieceKind::kBytes, 0, 0, 0, data, to - at});
+    at = to;
+  };
+  for (auto it = first_after(at); it != ranges_.end() && it->first < end; ++it) {
+    const std::uintptr_t base = it->first;
+    const Range& range = it->second;
+    const std::uintptr_t range_end = std::min(end, base + range.size);
+    add_real(std::max(at, base));
+    const auto add_tag = [&](std::uintptr_t to) {
+      if (to <= at) return;
+      pieces.push_back({PieceKind::kTag, 0, range.tag, at - base, nullptr, to - at});
+      at = to;
+    };
+    // The first real part that ends after `at`: parts are ordered and apart.
+    auto part = std::partition_point(range.real.begin(), range.real.end(), [&](const RealRange& candidate) {
+      return base + candidate.offset + candidate.length <= at;
+    });
+    for (; part != range.real.end() && base + part->offset < range_end; ++part) {
+      add_tag(base + part->offset);
+      add_real(std::min(range_end, base + part->offset + part->length));
+    }
+    add_tag(range_end);
+  }
+  add_real(end);
+}
+
+bool DeclaredMemory::pinned(const void* begin, Bytes bytes) const {
+  std::uintptr_t at = address_of(begin);
+  const std::uintptr_t end = at + bytes;
+  for (auto it = first_after(at); it != ranges_.end() && it->first <= at && it->second.pinned; ++it) {
+    at = it->first + it->second.size;
+    if (at >= end) return true;
+  }
+  return false;
+}
+
+bool DeclaredMemory::touches_tag(const void* begin, Bytes bytes) const {
+  std::vector<Piece> found;
+  pieces(begin, bytes, found);
+  return std::any_of(found.begin(), found.end(), [](const Piece& piece) { return piece.kind == PieceKind::kTag; });
+}
+
+PinnedMemory::~PinnedMemory() { clear(); }
+
+void PinnedMemory::clear() {
+  for (const auto& [base, range] : ranges_) {
+    if (range.kind == Kind::kAllocated) page_free(base);
+  }
+  ranges_.clear();
+  bytes_ = 0;
+}
+
+void* PinnedMemory::allocate(Bytes size) {
+  void* memory = page_alloc(size);
+  if (memory == nullptr) return nullptr;
+  ranges_[address_of(memory)] = {size, Kind::kAllocated};
+  bytes_ += size;
+  return memory;
+}
+
+bool PinnedMemory::add_registered(void* base, Bytes size) {
+  const std::uintptr_t begin = address_of(base);
+  const auto next = ranges_.upper_bound(begin);
+  if (next != ranges_.end() && next->first < begin + size) return false;
+  if (next != ranges_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second.size > begin) return false;
+  }
+  ranges_[begin] = {size, Kind::kRegistered};
+  bytes_ += size;
+  return true;
+}
+
+const PinnedMemory::Range* PinnedMemory::find(const void* base) const {
+  const auto found = ranges_.find(address_of(base));
+  return found == ranges_.end() ? nullptr : &found->second;
+}
+
+void PinnedMemory::remove(const void* base) {
+  const auto found = ranges_.find(address_of(base));
+  if (found == ranges_.end()) return;
+  bytes_ -= found->second.size;
+  if (found->second.kind == Kind::kAllocated) page_free(found->first);
+  ranges_.erase(found);
+}
+
+bool PinnedMemory::covers(const void* begin, Bytes bytes) const {
+  const std::uintptr_t at = address_of(begin);
+  auto found = ranges_.upper_bound(at);
+  if (found == ranges_.begin()) return false;
+  --found;
+  return at + bytes <= found->first + found->second.size;
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,17 @@
+// Choices for a simulated machine.
+#pragma once
+
+#include "tidegate/bytes.h"
+
+namespace tidegate::sim {
+
+struct MachineOptions {
+  // RACE, UNWRITTEN and exposures. Off, for big benchmarks: hits of H-4 and faults are still found, contents still kept.
+  bool detect = true;
+  // Keep a log of every call and every operation as text; Machine::trace(). Grows without bound.
+  bool trace = false;
+  // What one process may page-lock; 0: no limit.
+  Bytes pinned_limit = 0;
+};
+
+}  // namespace tidegate::sim

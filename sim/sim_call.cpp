@@ -1,0 +1,160 @@
+#include "sim/sim_call.h"
+
+namespace tidegate::sim {
+
+CallRules rules_of(Id id) {
+  CallRules rules;
+  switch (id) {
+    case Id::init:
+    case Id::driver_get_version:
+    case Id::get_error_name:
+    case Id::get_error_string:
+      rules.needs_init = false;
+      rules.tolerates_sticky = true;
+      break;
+    // Not on a context: they work whatever the current one's state is, so that a program can get away from it.
+    case Id::device_get_count:
+    case Id::device_get:
+    case Id::device_get_name:
+    case Id::device_get_uuid:
+    case Id::device_total_mem:
+    case Id::device_get_attribute:
+    case Id::device_get_default_mem_pool:
+    case Id::device_primary_ctx_retain:
+    case Id::device_primary_ctx_release:
+    case Id::ctx_create:
+    case Id::ctx_destroy:
+    case Id::ctx_set_current:
+    case Id::ctx_get_current:
+    case Id::ctx_push_current:
+    case Id::ctx_pop_current:
+    case Id::thread_exchange_stream_capture_mode:
+      rules.tolerates_sticky = true;
+      break;
+    case Id::ctx_get_device:
+      rules.needs_context = true;
+      rules.tolerates_sticky = true;
+      break;
+    // Physical memory and addresses belong to the process.
+    case Id::mem_get_allocation_granularity:
+    case Id::mem_address_reserve:
+    case Id::mem_address_free:
+    case Id::mem_create:
+    case Id::mem_release:
+    case Id::mem_map:
+    case Id::mem_unmap:
+    case Id::mem_set_access:
+    case Id::mem_pool_create:
+    case Id::mem_pool_destroy:
+    case Id::mem_pool_set_attribute:
+    case Id::mem_pool_get_attribute:
+    case Id::mem_pool_trim_to:
+    case Id::graph_destroy:
+      break;
+    case Id::mem_alloc:
+    case Id::mem_free:
+    case Id::mem_host_alloc:
+    case Id::mem_free_host:
+    case Id::mem_host_register:
+    case Id::mem_host_unregister:
+    case Id::event_query:
+    case Id::event_synchronize:
+      rules.needs_context = true;
+      rules.unsafe_in_capture = true;
+      break;
+    default:
+      rules.needs_context = true;
+      break;
+  }
+  return rules;
+}
+
+base::Nanos cost_of(const World& world, Id id, Bytes bytes, std::uint64_t times) {
+  return world.cards.empty() ? 0 : world.cards.front()->profile.cost(id).of(bytes, times);
+}
+
+namespace {
+
+// Where a call that is unsafe during capture comes in: what the capture modes say (see the driver's documentation of
+// cuThreadExchangeStreamCaptureMode).
+cu::Status check_capture(Call& call) {
+  if (call.process.captures.empty() || call.thread.capture_mode == cu::kCaptureRelaxed) return cu::kSuccess;
+  bool refused = false;
+  for (const auto& [id, capture] : call.process.captures) {
+    const bool own = capture->thread == call.thread_id;
+    const bool counts = own ? capture->mode != cu::kCaptureRelaxed
+                            : capture->mode == cu::kCaptureGlobal && call.thread.capture_mode == cu::kCaptureGlobal;
+    if (!counts) continue;
+    invalidate(*capture);
+    refused = true;
+  }
+  return refused ? cu::kStreamCaptureUnsupported : cu::kSuccess;
+}
+
+cu::Status injected(Process& process, Id id) {
+  for (auto it = process.injections.begin(); it != process.injections.end(); ++it) {
+    if (it->id != id) continue;
+    if (it->skip > 0) {
+      --it->skip;
+      continue;
+    }
+    const cu::Status status = it->status;
+    if (--it->times == 0) process.injections.erase(it);
+    return status;
+  }
+  return cu::kSuccess;
+}
+
+}  // namespace
+
+cu::Status enter_call(Call& call) {
+  Process& process = call.process;
+  ++process.stats_.total_calls;
+  ++process.stats_.calls[static_cast<std::size_t>(call.id)];
+  if (process.dead) return cu::kDeinitialized;
+  const CallRules rules = rules_of(call.id);
+  if (rules.needs_init && !process.initialized) return cu::kNotInitialized;
+  if (!call.thread.contexts.empty() && call.thread.contexts.back() != 0) {
+    const auto* found = find_in(process.contexts, call.thread.contexts.back());
+    if (found == nullptr) {
+      if (rules.needs_context) return cu::kContextIsDestroyed;
+    } else {
+      call.context = found->get();
+      if (call.context->sticky != cu::kSuccess && !rules.tolerates_sticky) return call.context->sticky;
+    }
+  }
+  if (rules.needs_context && call.context == nullptr) return cu::kInvalidContext;
+  if (!process.injections.empty()) {
+    const cu::Status status = injected(process, call.id);
+    if (status != cu::kSuccess) return status;
+  }
+  return rules.unsafe_in_capture ? check_capture(call) : cu::kSuccess;
+}
+
+void leave_call(Call& call, cu::Status status) {
+  if (status != cu::kSuccess && status != cu::kNotReady) ++call.process.stats_.failed_calls;
+  if (call.world.options.trace) {
+    call.world.log("process " + std::to_string(call.process.id()) + " " + driver::name_of(call.id) + " = " +
+                   std::to_string(status));
+  }
+}
+
+cu::Status find_stream(Call& call, cu::Stream handle, std::shared_ptr<Stream>& stream) {
+  constexpr std::uint64_t kLegacy = 1;  // CU_STREAM_LEGACY
+  const std::uint64_t number = to_number(handle);
+  if (number == 0 || number == kLegacy) {
+    stream = call.context->default_stream;
+    return cu::kSuccess;
+  }
+  const auto* found = find_in(call.process.streams, number);
+  if (found == nullptr) return cu::kInvalidHandle;
+  stream = *found;
+  return stream->context->sticky;
+}
+
+std::shared_ptr<EventObject> find_event(Call& call, cu::Event handle) {
+  const auto* found = find_in(call.process.events, to_number(handle));
+  return found == nullptr ? nullptr : *found;
+}
+
+}  // namespace tidegate::sim

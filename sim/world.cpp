@@ -1,0 +1,88 @@
+#include "sim/world.h"
+
+#include <algorithm>
+
+#include "src/driver/function_id.h"
+
+namespace tidegate::sim {
+
+base::Nanos World::advance() {
+  timeline.advance(executor.now());
+  return timeline.now();
+}
+
+void World::report(const Process& process, const char* rule, bool exposure, std::string what) {
+  Hazard hazard{rule, exposure, process.id(), driver::name_of(process.last_call), process.stats_.total_calls,
+                std::move(what), timeline.now()};
+  if (options.trace) log(to_text(hazard));
+  hazards.add(std::move(hazard));
+}
+
+void World::log(const std::string& line) {
+  trace += std::to_string(timeline.now());
+  trace += ' ';
+  trace += line;
+  trace += '\n';
+}
+
+void World::drop_work(Context& context) {
+  std::vector<std::shared_ptr<Stream>> streams = context.streams;
+  streams.push_back(context.default_stream);
+  timeline.drop(streams, timeline.now());
+  executor.notify_all(changed);
+}
+
+void World::fail_context(Context& context, cu::Status status) {
+  if (context.sticky != cu::kSuccess) return;
+  context.sticky = status;
+  if (options.trace) log("context " + std::to_string(context.handle) + " fails with " + std::to_string(status));
+  drop_work(context);
+}
+
+std::shared_ptr<PhysicalBlock> World::create_block(Process& process, int card_index, Bytes bytes, cu::Status& status) {
+  Card& card = *cards[static_cast<std::size_t>(card_index)];
+  status = card.personality->commit(card, process, bytes, timeline.now());
+  if (status != cu::kSuccess) return nullptr;
+  process.stats_.committed += bytes;
+  process.stats_.peak_committed = std::max(process.stats_.peak_committed, process.stats_.committed);
+  return std::make_shared<PhysicalBlock>(process.next_block++, bytes, card_index, process);
+}
+
+void World::release_if_unused(const std::shared_ptr<PhysicalBlock>& block) {
+  if (!block->committed || block->handles > 0 || block->mappings > 0) return;
+  block->committed = false;
+  Card& card = *cards[static_cast<std::size_t>(block->card)];
+  card.personality->give_back(card, block->owner, block->size, timeline.now());
+  block->owner.stats_.committed -= block->size;
+}
+
+void World::remove_mapping(Process& process, const std::shared_ptr<Mapping>& mapping, const char* verb) {
+  process.space.unmap(*mapping);
+  if (!mapping->pending.empty()) {
+    const Op& first = *mapping->pending.front();
+    report(process, "H-4", false,
+           std::string(verb) + " under " + std::to_string(mapping->pending.size()) + " queued or running operations, first a " +
+               name_of(first.kind) + " on stream " + std::to_string(first.stream->handle));
+    const cu::Status status = cards[static_cast<std::size_t>(mapping->block->card)]->personality->unmap_in_use();
+    std::vector<Context*> failing;
+    for (Op* op : mapping->pending) {
+      if (op->started) {
+        failing.push_back(op->stream->context);
+      } else {
+        op->fault = status;
+      }
+    }
+    if (status != cu::kSuccess) {
+      for (Context* context : failing) fail_context(*context, status);
+    }
+  } else if (options.detect) {
+    const auto unseen = [&](Stamp use) { return !process.host.covers(use); };
+    if (std::any_of(mapping->uses.begin(), mapping->uses.end(), unseen)) {
+      report(process, "H-4", true, std::string(verb) + " of memory whose last use is over, which the host has never observed");
+    }
+  }
+  --mapping->block->mappings;
+  release_if_unused(mapping->block);
+}
+
+}  // namespace tidegate::sim
