@@ -1,0 +1,74 @@
+// The arena's backing: frames mapped side by side in one address reservation (dynamic), or one plain allocation.
+//
+// A frame's slot is its place in the arena. Only the frame task makes mapping calls; this class does the calls and keeps
+// the states, the pager's lock guards the states, and no lock is held during a call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/driver/driver.h"
+#include "tidegate/bytes.h"
+#include "tidegate/pager.h"
+#include "tidegate/result.h"
+
+namespace tidegate::pager {
+
+// Device memory that a frame of this size wastes and saves: docs/frames.md.
+Bytes default_frame_bytes(Bytes card_total);
+
+class Frames {
+ public:
+  enum class State : std::uint8_t {
+    kUnmapped,
+    kMapping,    // being created, without the lock
+    kMapped,     // usable
+    kCondemned,  // still mapped; to be released as soon as nothing touches it
+    kReleasing,  // being released, without the lock
+  };
+
+  Frames(driver::Driver& driver, int device, Bytes frame_bytes)
+      : driver_(driver), device_(device), frame_bytes_(frame_bytes) {}
+  ~Frames();
+
+  // Reserves addresses for `slots` frames; maps nothing.
+  Result<void> reserve(std::size_t slots);
+  // One plain allocation of `slots` frames instead; all are kMapped.
+  Result<void> allocate_plain(std::size_t slots);
+
+  cu::DevicePtr base() const { return base_; }
+  Bytes frame_bytes() const { return frame_bytes_; }
+  std::size_t slots() const { return states_.size(); }
+  State state(std::size_t slot) const { return states_[slot]; }
+  void set_state(std::size_t slot, State state);
+  std::size_t held() const { return held_; }  // all but kUnmapped
+  Bytes held_bytes() const { return held_ * frame_bytes_; }
+  Bytes peak_bytes() const { return peak_ * frame_bytes_; }
+  // Whether every byte of the range lies in kMapped frames.
+  bool usable(Bytes offset, Bytes bytes) const;
+
+  // Creates, maps and opens the slot's frame; on failure nothing is left behind. May be called again after kNotReady:
+  // a created and mapped frame whose access was refused is kept for the next attempt (hazard H-9).
+  cu::Status map(std::size_t slot);
+  // Undoes an attempt that ended in kNotReady.
+  void abandon(std::size_t slot);
+  // Unmaps and releases. The caller has proof that nothing touches the frame (I1).
+  cu::Status unmap(std::size_t slot);
+
+  std::uint64_t mapping_calls() const { return mapping_calls_; }
+
+ private:
+  driver::Driver& driver_;
+  int device_;
+  Bytes frame_bytes_;
+  cu::DevicePtr base_ = 0;
+  bool plain_ = false;
+  std::vector<State> states_;
+  std::vector<cu::MemHandle> handles_;
+  std::vector<bool> half_mapped_;  // created and mapped, access refused so far
+  std::size_t held_ = 0;
+  std::size_t peak_ = 0;
+  std::uint64_t mapping_calls_ = 0;
+};
+
+}  // namespace tidegate::pager
