@@ -5,7 +5,8 @@
 #include "tests/abi/same_signature.h"
 
 #if __has_include(<cuda.h>)
-#define __CUDA_API_VERSION_INTERNAL  // shows each version of a function under its exported name
+// Shows each version of a function under its exported name.
+#define __CUDA_API_VERSION_INTERNAL  // NOLINT(bugprone-reserved-identifier): the header's own switch
 #include <cuda.h>
 #if CUDA_VERSION >= 11040
 #define TG_HAVE_CUDA_HEADER 1

@@ -158,6 +158,7 @@ int DriverContract::attribute(cu::DeviceAttribute attribute) {
 void DriverContract::run_threads(std::vector<std::function<void()>> bodies) {
   if (under_test_.run_threads) return under_test_.run_threads(std::move(bodies));
   std::vector<std::thread> threads;
+  threads.reserve(bodies.size());
   for (std::function<void()>& body : bodies) threads.emplace_back(std::move(body));
   for (std::thread& thread : threads) thread.join();
 }
