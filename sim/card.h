@@ -10,7 +10,7 @@
 
 namespace tidegate::sim {
 
-struct Card {
+struct CardState {
   int index = 0;
   Profile profile;
   cu::Uuid uuid{};  // the world's own: derived from its seed

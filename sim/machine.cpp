@@ -18,7 +18,7 @@ Machine::~Machine() {
 int Machine::add_card(const Profile& profile) {
   const base::Lock lock(world_->mutex);
   assert(world_->processes.empty() && world_->cards.size() < static_cast<std::size_t>(kMaxCards));
-  auto card = std::make_unique<Card>();
+  auto card = std::make_unique<CardState>();
   card->index = world_->timeline.add_card();
   card->profile = profile;
   card->personality = make_personality(profile.personality);

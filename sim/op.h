@@ -16,8 +16,10 @@ struct Stream;
 class MemPool;
 
 enum class OpKind : std::uint8_t { kCopyH2D, kCopyD2H, kCopyD2D, kFill, kKernel, kRecord, kWait, kReset };
-enum class EngineKind : std::uint8_t { kCompute, kH2D, kD2H, kNone };
-inline constexpr std::size_t kEngineCount = 3;
+// kBeside: kernels that do not fill the card run beside everything else, any number of them at once.
+// kNone: takes no time.
+enum class EngineKind : std::uint8_t { kCompute, kH2D, kD2H, kBeside, kNone };
+inline constexpr std::size_t kEngineCount = 3;  // those that serve one operation at a time
 enum class KernelId : std::uint8_t { kChecksum, kWork };
 
 const char* name_of(OpKind kind);

@@ -11,19 +11,19 @@ class LinuxPersonality final : public Personality {
  public:
   const char* name() const override { return "linux"; }
 
-  cu::Status commit(Card& card, Process& process, Bytes bytes, base::Nanos) override {
+  cu::Status commit(CardState& card, Process& process, Bytes bytes, base::Nanos) override {
     if (bytes > card.profile.cuda_total() - card.used) return cu::kOutOfMemory;
     card.charge(process, bytes);
     return cu::kSuccess;
   }
 
-  void give_back(Card& card, Process& process, Bytes bytes, base::Nanos) override { card.discharge(process, bytes); }
+  void give_back(CardState& card, Process& process, Bytes bytes, base::Nanos) override { card.discharge(process, bytes); }
 
-  MemInfo mem_info(const Card& card, const Process&) override {
+  MemInfo mem_info(const CardState& card, const Process&) override {
     return {card.profile.cuda_total() - card.used, card.profile.cuda_total()};
   }
 
-  Bytes nvml_free(const Card& card) override { return card.profile.cuda_total() - card.used; }
+  Bytes nvml_free(const CardState& card) override { return card.profile.cuda_total() - card.used; }
 
   bool nvml_per_process() const override { return true; }
 

@@ -12,7 +12,7 @@
 
 namespace tidegate::sim {
 
-struct Card;
+struct CardState;
 class Process;
 
 struct MemInfo {
@@ -26,14 +26,14 @@ class Personality {
   virtual const char* name() const = 0;
 
   // `process` wants `bytes` of the card: charges them, or answers kOutOfMemory and changes nothing.
-  virtual cu::Status commit(Card& card, Process& process, Bytes bytes, base::Nanos now) = 0;
+  virtual cu::Status commit(CardState& card, Process& process, Bytes bytes, base::Nanos now) = 0;
   // And gives them back.
-  virtual void give_back(Card& card, Process& process, Bytes bytes, base::Nanos now) = 0;
+  virtual void give_back(CardState& card, Process& process, Bytes bytes, base::Nanos now) = 0;
 
   // cuMemGetInfo as this process sees it.
-  virtual MemInfo mem_info(const Card& card, const Process& process) = 0;
+  virtual MemInfo mem_info(const CardState& card, const Process& process) = 0;
   // What NVML calls free.
-  virtual Bytes nvml_free(const Card& card) = 0;
+  virtual Bytes nvml_free(const CardState& card) = 0;
   // Whether NVML tells a process's bytes.
   virtual bool nvml_per_process() const = 0;
 

@@ -44,7 +44,7 @@ void Process::fail_calls(driver::FunctionId id, cu::Status status, std::uint64_t
 bool Process::hold(int card_index, Bytes bytes) {
   const base::Lock lock(world.mutex);
   const base::Nanos now = world.advance();
-  Card& card = *world.cards[static_cast<std::size_t>(card_index)];
+  CardState& card = *world.cards[static_cast<std::size_t>(card_index)];
   Bytes& held = graphics[card_index];
   if (bytes > held && card.personality->commit(card, *this, bytes - held, now) != cu::kSuccess) return false;
   if (bytes < held) card.personality->give_back(card, *this, held - bytes, now);

@@ -16,7 +16,7 @@
 
 namespace tidegate::sim {
 
-struct Card;
+struct CardState;
 struct World;
 class SimDriver;
 class SimNvml;

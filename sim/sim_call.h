@@ -20,7 +20,7 @@ struct Call {
   std::uint64_t thread_id;
   Context* context = nullptr;  // current, alive and not failed; null only for calls that need none
 
-  Card& card() const { return *world.cards[static_cast<std::size_t>(context->card)]; }
+  CardState& card() const { return *world.cards[static_cast<std::size_t>(context->card)]; }
 };
 
 struct CallRules {

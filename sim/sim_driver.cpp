@@ -48,7 +48,7 @@ cu::Status SimDriver::device_get(Device* device, int ordinal) {
 }
 
 namespace {
-Card* card_at(World& world, cu::Device device) {
+CardState* card_at(World& world, cu::Device device) {
   if (device < 0 || device >= static_cast<int>(world.cards.size())) return nullptr;
   return world.cards[static_cast<std::size_t>(device)].get();
 }
@@ -57,7 +57,7 @@ Card* card_at(World& world, cu::Device device) {
 cu::Status SimDriver::device_get_name(char* name, int length, Device device) {
   return run_call(world_, process_, Id::device_get_name, cost_of(world_, Id::device_get_name, 0), [&](Call&) {
     if (name == nullptr || length <= 0) return cu::kInvalidValue;
-    const Card* card = card_at(world_, device);
+    const CardState* card = card_at(world_, device);
     if (card == nullptr) return cu::kInvalidDevice;
     const std::string& text = card->profile.device_name;
     const std::size_t n = std::min(text.size(), static_cast<std::size_t>(length) - 1);
@@ -70,7 +70,7 @@ cu::Status SimDriver::device_get_name(char* name, int length, Device device) {
 cu::Status SimDriver::device_get_uuid(Uuid* uuid, Device device) {
   return run_call(world_, process_, Id::device_get_uuid, cost_of(world_, Id::device_get_uuid, 0), [&](Call&) {
     if (uuid == nullptr) return cu::kInvalidValue;
-    const Card* card = card_at(world_, device);
+    const CardState* card = card_at(world_, device);
     if (card == nullptr) return cu::kInvalidDevice;
     *uuid = card->uuid;
     return cu::kSuccess;
@@ -80,7 +80,7 @@ cu::Status SimDriver::device_get_uuid(Uuid* uuid, Device device) {
 cu::Status SimDriver::device_total_mem(std::size_t* bytes, Device device) {
   return run_call(world_, process_, Id::device_total_mem, cost_of(world_, Id::device_total_mem, 0), [&](Call&) {
     if (bytes == nullptr) return cu::kInvalidValue;
-    const Card* card = card_at(world_, device);
+    const CardState* card = card_at(world_, device);
     if (card == nullptr) return cu::kInvalidDevice;
     *bytes = card->profile.cuda_total();
     return cu::kSuccess;
@@ -90,7 +90,7 @@ cu::Status SimDriver::device_total_mem(std::size_t* bytes, Device device) {
 cu::Status SimDriver::device_get_attribute(int* value, DeviceAttribute attribute, Device device) {
   return run_call(world_, process_, Id::device_get_attribute, cost_of(world_, Id::device_get_attribute, 0), [&](Call&) {
     if (value == nullptr) return cu::kInvalidValue;
-    const Card* card = card_at(world_, device);
+    const CardState* card = card_at(world_, device);
     if (card == nullptr) return cu::kInvalidDevice;
     switch (attribute) {
       case cu::kAttrMultiprocessorCount: *value = card->profile.multiprocessors; return cu::kSuccess;

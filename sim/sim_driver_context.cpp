@@ -9,7 +9,7 @@ namespace {
 
 std::shared_ptr<Context> make_context(Call& call, int card_index, bool primary, cu::Status& status) {
   World& world = call.world;
-  Card& card = *world.cards[static_cast<std::size_t>(card_index)];
+  CardState& card = *world.cards[static_cast<std::size_t>(card_index)];
   status = card.personality->commit(card, call.process, card.profile.context, world.timeline.now());
   if (status != cu::kSuccess) return nullptr;
   Stats& stats = call.process.stats_;
@@ -99,7 +99,7 @@ void destroy_context(World& world, Process& process, Context& context) {
   for (const auto& stream : context.streams) process.observe(stream->clock);
   prune_streams(process, context);
   process.free_slots.push_back(context.default_stream->slot);
-  Card& card = *world.cards[static_cast<std::size_t>(context.card)];
+  CardState& card = *world.cards[static_cast<std::size_t>(context.card)];
   card.personality->give_back(card, process, card.profile.context, world.timeline.now());
   process.stats_.committed -= card.profile.context;
   process.contexts.erase(context.handle);

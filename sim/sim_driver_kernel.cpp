@@ -1,4 +1,5 @@
 // Modules and kernels.
+#include <algorithm>
 #include <cstring>
 
 #include "sim/ptx.h"
@@ -78,7 +79,8 @@ cu::Status SimDriver::launch_kernel(Function function, unsigned grid_x, unsigned
     const std::shared_ptr<Op> op = new_op(call, OpKind::kKernel, stream);
     const Profile& profile = world_.cards[static_cast<std::size_t>(stream->context->card)]->profile;
     op->kernel = kernel;
-    op->engine = EngineKind::kCompute;
+    const bool fills = std::uint64_t{grid_x} * grid_y * grid_z >= static_cast<std::uint64_t>(profile.multiprocessors);
+    op->engine = fills ? EngineKind::kCompute : EngineKind::kBeside;
     op->bytes = values[1];
     resolve(call, *op, values[0], values[1], cu::kAccessRead, op->source);
     if (kernel == KernelId::kChecksum) {

@@ -25,7 +25,7 @@ std::string uuid_text(const cu::Uuid& uuid) {
   return text;
 }
 
-nvml::Device handle_of(const Card& card) {
+nvml::Device handle_of(const CardState& card) {
   return reinterpret_cast<nvml::Device>(static_cast<std::uintptr_t>(card.index + 1) << 4);  // NOLINT: a number
 }
 
@@ -48,7 +48,7 @@ nvml::Status SimNvml::call(bool costs, Body&& body) {
   return body();
 }
 
-Card* SimNvml::card_of(nvml::Device device) const {
+CardState* SimNvml::card_of(nvml::Device device) const {
   const auto number = reinterpret_cast<std::uintptr_t>(device);
   const std::uintptr_t index = (number >> 4) - 1;
   if (number == 0 || number % 16 != 0 || index >= world_.cards.size()) return nullptr;
@@ -117,21 +117,21 @@ nvml::Status SimNvml::device_get_handle_by_uuid(const char* uuid, nvml::Device* 
 
 nvml::Status SimNvml::device_get_uuid(nvml::Device device, char* uuid, unsigned length) {
   return call(false, [&] {
-    const Card* card = card_of(device);
+    const CardState* card = card_of(device);
     return card == nullptr ? nvml::kInvalidArgument : give_text(uuid_text(card->uuid), uuid, length);
   });
 }
 
 nvml::Status SimNvml::device_get_name(nvml::Device device, char* name, unsigned length) {
   return call(false, [&] {
-    const Card* card = card_of(device);
+    const CardState* card = card_of(device);
     return card == nullptr ? nvml::kInvalidArgument : give_text(card->profile.device_name, name, length);
   });
 }
 
 nvml::Status SimNvml::device_get_memory_info(nvml::Device device, nvml::Memory* memory) {
   return call(true, [&] {
-    const Card* card = card_of(device);
+    const CardState* card = card_of(device);
     if (card == nullptr || memory == nullptr) return nvml::kInvalidArgument;
     memory->total = card->profile.total;
     memory->free = card->personality->nvml_free(*card);
@@ -142,7 +142,7 @@ nvml::Status SimNvml::device_get_memory_info(nvml::Device device, nvml::Memory* 
 
 nvml::Status SimNvml::device_get_memory_info_v2(nvml::Device device, nvml::MemoryV2* memory) {
   return call(true, [&] {
-    const Card* card = card_of(device);
+    const CardState* card = card_of(device);
     if (card == nullptr || memory == nullptr) return nvml::kInvalidArgument;
     if (memory->version != nvml::kMemoryV2Version) return nvml::kArgumentVersionMismatch;
     memory->total = card->profile.total;
@@ -155,7 +155,7 @@ nvml::Status SimNvml::device_get_memory_info_v2(nvml::Device device, nvml::Memor
 
 nvml::Status SimNvml::device_get_compute_running_processes_v3(nvml::Device device, unsigned* count, nvml::ProcessInfo* infos) {
   return call(true, [&] {
-    const Card* card = card_of(device);
+    const CardState* card = card_of(device);
     if (card == nullptr || count == nullptr) return nvml::kInvalidArgument;
     unsigned found = 0;
     for (const auto& process : world_.processes) {

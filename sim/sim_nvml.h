@@ -23,7 +23,7 @@ class SimNvml final : public driver::Nvml {
   // Charges what a reading costs, takes the lock and runs body(); answers kUninitialized outside init ... shutdown.
   template <typename Body>
   nvml::Status call(bool costs, Body&& body);
-  Card* card_of(nvml::Device device) const;
+  CardState* card_of(nvml::Device device) const;
 
   World& world_;
   Process& process_;

@@ -26,6 +26,7 @@ const char* name_of(EngineKind kind) {
     case EngineKind::kCompute: return "compute";
     case EngineKind::kH2D: return "h2d";
     case EngineKind::kD2H: return "d2h";
+    case EngineKind::kBeside: return "beside";
     case EngineKind::kNone: return "none";
   }
   return "?";
@@ -33,12 +34,8 @@ const char* name_of(EngineKind kind) {
 
 int Timeline::add_card() {
   engines_.resize(engines_.size() + kEngineCount);
-  return static_cast<int>(engines_.size() / kEngineCount) - 1;
-}
-
-Timeline::Engine& Timeline::engine_of(const Op& op) {
-  const auto card = static_cast<std::size_t>(op.stream->context->card);
-  return engines_[card * kEngineCount + static_cast<std::size_t>(op.engine)];
+  beside_busy_.push_back(0);
+  return static_cast<int>(beside_busy_.size()) - 1;
 }
 
 void Timeline::submit(std::shared_ptr<Op> op, int card, const std::vector<Op*>& after, base::Nanos now) {
@@ -62,11 +59,9 @@ void Timeline::submit(std::shared_ptr<Op> op, int card, const std::vector<Op*>& 
 }
 
 void Timeline::settle() {
-  while (!became_ready_.empty()) {
-    std::vector<std::shared_ptr<Op>> batch;
-    batch.swap(became_ready_);
-    for (std::shared_ptr<Op>& op : batch) make_ready(std::move(op));
-  }
+  // Grows while it is walked: operations that take no time make others ready.
+  for (std::size_t i = 0; i < became_ready_.size(); ++i) make_ready(std::move(became_ready_[i]));
+  became_ready_.clear();
 }
 
 void Timeline::make_ready(std::shared_ptr<Op> op) {
@@ -77,7 +72,10 @@ void Timeline::make_ready(std::shared_ptr<Op> op) {
     finish(std::move(op));
     return;
   }
-  Engine& engine = engine_of(*op);
+  const auto card = static_cast<std::size_t>(op->stream->context->card);
+  Engine& engine = op->engine == EngineKind::kBeside
+                       ? beside_
+                       : engines_[card * kEngineCount + static_cast<std::size_t>(op->engine)];
   const base::Nanos ready = op->ready;
   const std::uint64_t seq = op->seq;
   engine.queue.push_back({ready, seq, std::move(op)});
@@ -98,28 +96,39 @@ void Timeline::finish(std::shared_ptr<Op> op) {
   effects_.retired(*op);
 }
 
+void Timeline::start(Engine* engine, std::shared_ptr<Op> op) {
+  op->started = true;
+  effects_.started(*op, now_);
+  if (engine == &beside_) {
+    running_beside_.push_back({now_ + op->duration, std::move(op)});
+    std::push_heap(running_beside_.begin(), running_beside_.end());
+    return;
+  }
+  engine->start = now_;
+  engine->end = now_ + op->duration;
+  engine->running = std::move(op);
+}
+
 void Timeline::dispatch() {
   bool again = true;
-  while (again) {
-    again = false;
-    for (Engine& engine : engines_) {
-      while (!engine.running && !engine.queue.empty()) {
-        std::pop_heap(engine.queue.begin(), engine.queue.end());
-        std::shared_ptr<Op> op = std::move(engine.queue.back().op);
-        engine.queue.pop_back();
-        if (op->done) continue;  // dropped meanwhile
-        if (op->fault != cu::kSuccess) {
-          effects_.faulted(*op, now_);
-          again = true;  // dropping may have freed engines and made others ready
-          continue;
-        }
-        op->started = true;
-        engine.running = op;
-        engine.start = now_;
-        engine.end = now_ + op->duration;
-        effects_.started(*op, now_);
+  const auto serve = [&](Engine& engine) {
+    while (idle(engine) && !engine.queue.empty()) {
+      std::pop_heap(engine.queue.begin(), engine.queue.end());
+      std::shared_ptr<Op> op = std::move(engine.queue.back().op);
+      engine.queue.pop_back();
+      if (op->done) continue;  // dropped meanwhile
+      if (op->fault == cu::kSuccess) {
+        start(&engine, std::move(op));
+      } else {
+        effects_.faulted(*op, now_);
+        again = true;  // dropping may have freed engines and made others ready
       }
     }
+  };
+  while (again) {
+    again = false;
+    for (Engine& engine : engines_) serve(engine);
+    serve(beside_);
     if (!became_ready_.empty()) {
       settle();
       again = true;
@@ -140,6 +149,13 @@ void Timeline::advance(base::Nanos now) {
       engine.busy += now_ - engine.start;
       finish(std::move(op));
     }
+    while (!running_beside_.empty() && running_beside_.front().end == next) {
+      std::pop_heap(running_beside_.begin(), running_beside_.end());
+      std::shared_ptr<Op> op = std::move(running_beside_.back().op);
+      running_beside_.pop_back();
+      beside_busy_[static_cast<std::size_t>(op->stream->context->card)] += op->duration;
+      finish(std::move(op));
+    }
     settle();
     dispatch();
   }
@@ -147,7 +163,7 @@ void Timeline::advance(base::Nanos now) {
 }
 
 base::Nanos Timeline::next_event_time() const {
-  base::Nanos next = base::kNever;
+  base::Nanos next = running_beside_.empty() ? base::kNever : running_beside_.front().end;
   for (const Engine& engine : engines_) next = std::min(next, engine.end);
   return next;
 }
@@ -171,6 +187,8 @@ void Timeline::drop(const std::vector<std::shared_ptr<Stream>>& streams, base::N
     engine.running = nullptr;
     engine.end = base::kNever;
   }
+  std::erase_if(running_beside_, [](const Running& running) { return running.op->done; });
+  std::make_heap(running_beside_.begin(), running_beside_.end());
   for (const std::shared_ptr<Op>& op : dropped) {
     for (std::shared_ptr<Op>& next : op->dependents) {
       if (--next->waits_for == 0 && !next->done) became_ready_.push_back(std::move(next));
@@ -178,9 +196,12 @@ void Timeline::drop(const std::vector<std::shared_ptr<Stream>>& streams, base::N
     op->dependents.clear();
     effects_.retired(*op);
   }
+  settle();
+  dispatch();
 }
 
 base::Nanos Timeline::busy_ns(int card, EngineKind kind) const {
+  if (kind == EngineKind::kBeside) return beside_busy_[static_cast<std::size_t>(card)];
   const Engine& engine = engines_[static_cast<std::size_t>(card) * kEngineCount + static_cast<std::size_t>(kind)];
   return engine.busy + (engine.running ? now_ - engine.start : 0);
 }

@@ -2,7 +2,8 @@
 //
 // An operation becomes ready when everything it depends on is done: the operation before it on its stream, the event it
 // waits for, the default stream's order. Each engine runs one operation at a time to its end and takes the ready one
-// that has been ready longest (ties: the order of submission). Not thread-safe: the machine's lock guards it.
+// that has been ready longest (ties: the order of submission); kernels with fewer blocks than the card has
+// multiprocessors leave room for others and start when they are ready. Not thread-safe: the machine's lock guards it.
 #pragma once
 
 #include <memory>
@@ -42,6 +43,7 @@ class Timeline {
   // Drops all work of `streams`: nothing of it takes effect any more, engines are free at once.
   void drop(const std::vector<std::shared_ptr<Stream>>& streams, base::Nanos now);
 
+  // For kBeside the sum over its kernels, which may exceed the time that has passed.
   base::Nanos busy_ns(int card, EngineKind engine) const;
   // The most recent point in time that has been simulated.
   base::Nanos now() const { return now_; }
@@ -63,16 +65,27 @@ class Timeline {
     std::vector<Waiting> queue;
   };
 
+  struct Running {  // beside the engines
+    base::Nanos end;
+    std::shared_ptr<Op> op;
+    bool operator<(const Running& other) const {  // for a heap with the first to end on top
+      return end != other.end ? end > other.end : op->seq > other.op->seq;
+    }
+  };
+
+  void start(Engine* engine, std::shared_ptr<Op> op);
   void finish(std::shared_ptr<Op> op);
   void make_ready(std::shared_ptr<Op> op);
   void settle();    // works through what became ready
   void dispatch();  // gives idle engines their next operation
-  Engine& engine_of(const Op& op);
+  bool idle(const Engine& engine) const { return engine.running == nullptr || &engine == &beside_; }
 
   OpEffects& effects_;
   std::vector<Engine> engines_;  // kEngineCount per card
+  Engine beside_;                // of all cards; only its queue is used
+  std::vector<Running> running_beside_;
+  std::vector<base::Nanos> beside_busy_;  // per card
   std::vector<std::shared_ptr<Op>> became_ready_;
-  std::vector<std::shared_ptr<Op>> scratch_;
   std::uint64_t next_seq_ = 1;
   base::Nanos now_ = 0;
 };

@@ -40,7 +40,7 @@ void World::fail_context(Context& context, cu::Status status) {
 }
 
 std::shared_ptr<PhysicalBlock> World::create_block(Process& process, int card_index, Bytes bytes, cu::Status& status) {
-  Card& card = *cards[static_cast<std::size_t>(card_index)];
+  CardState& card = *cards[static_cast<std::size_t>(card_index)];
   status = card.personality->commit(card, process, bytes, timeline.now());
   if (status != cu::kSuccess) return nullptr;
   process.stats_.committed += bytes;
@@ -51,7 +51,7 @@ std::shared_ptr<PhysicalBlock> World::create_block(Process& process, int card_in
 void World::release_if_unused(const std::shared_ptr<PhysicalBlock>& block) {
   if (!block->committed || block->handles > 0 || block->mappings > 0) return;
   block->committed = false;
-  Card& card = *cards[static_cast<std::size_t>(block->card)];
+  CardState& card = *cards[static_cast<std::size_t>(block->card)];
   card.personality->give_back(card, block->owner, block->size, timeline.now());
   block->owner.stats_.committed -= block->size;
 }

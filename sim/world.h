@@ -24,7 +24,7 @@ struct World final : OpEffects {
   const MachineOptions options;
   mutable base::Mutex mutex;
   base::WaitPoint changed;  // notified when something ended other than by the passing of time
-  std::vector<std::unique_ptr<Card>> cards;
+  std::vector<std::unique_ptr<CardState>> cards;
   std::vector<std::unique_ptr<Process>> processes;
   Timeline timeline;
   DeclaredMemory declared;
