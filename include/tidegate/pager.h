@@ -136,6 +136,7 @@ struct PagerStats {
   Bytes budget = 0;       // as asked
   Bytes held = 0;         // in frames, now
   Bytes peak_held = 0;
+  Bytes busy = 0;         // in frames with bytes that are leased, being copied or still used by the card
   Bytes floor = 0;        // the least budget accepted: not reclaimable
   Bytes reclaimable = 0;  // could be given back at no cost to the pass time
   Bytes ceiling = 0;      // what the driver was found to give; equals the budget until it refused

@@ -9,6 +9,6 @@ namespace tidegate::sim {
 // profile file. Time on it is virtual: it passes while callers wait, and every order is decided by `seed`. The calling
 // thread becomes the world's first activity; further threads are not part of it.
 // Errors: kNotFound (with the names that exist), kBadFile.
-Result<std::unique_ptr<Card>> open_card(const std::string& profile, std::uint64_t seed = 1);
+Result<std::unique_ptr<tidegate::Card>> open_card(const std::string& profile, std::uint64_t seed = 1);
 
 }  // namespace tidegate::sim

@@ -4,6 +4,7 @@
 // the states, the pager's lock guards the states, and no lock is held during a call.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Frames {
   // Unmaps and releases. The caller has proof that nothing touches the frame (I1).
   cu::Status unmap(std::size_t slot);
 
-  std::uint64_t mapping_calls() const { return mapping_calls_; }
+  std::uint64_t mapping_calls() const { return mapping_calls_.load(std::memory_order_relaxed); }
 
  private:
   driver::Driver& driver_;
@@ -68,7 +69,7 @@ class Frames {
   std::vector<bool> half_mapped_;  // created and mapped, access refused so far
   std::size_t held_ = 0;
   std::size_t peak_ = 0;
-  std::uint64_t mapping_calls_ = 0;
+  std::atomic<std::uint64_t> mapping_calls_{0};  // counted without the pager's lock
 };
 
 }  // namespace tidegate::pager

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace tidegate::pager {
 
@@ -311,6 +312,29 @@ Plan lay_out(const PlanInput& input, const Choice& needed, std::span<const std::
   return plan;
 }
 
+// The plan in force with its roles and prediction brought up to date, if it is good enough to stay.
+std::optional<Plan> keep_current(const PlanInput& input, const Choice& needed, Nanos best) {
+  if (input.current == nullptr || input.current->ring_use_of.size() != input.uses.size()) return std::nullopt;
+  Plan plan = *input.current;
+  std::vector<std::uint8_t> streams(input.blocks.size(), 0);
+  for (std::size_t i = 0; i < streams.size(); ++i) streams[i] = plan.blocks[i].role == Role::kStreamed ? 1 : 0;
+  for (std::size_t u = 0; u < input.uses.size(); ++u) {  // made for another order?
+    const bool rings = plan.ring_use_of[u] != kNoRingUse;
+    if (rings != (streams[input.uses[u].block] != 0)) return std::nullopt;
+    if (rings && plan.ring_uses[plan.ring_use_of[u]].block != input.uses[u].block) return std::nullopt;
+  }
+  plan.predicted = simulate_pass(input, streams, plan.ring);
+  if (plan.predicted > best + best / 100) return std::nullopt;
+  plan.needed = 0;
+  plan.cached = 0;
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i] != 0) continue;
+    plan.blocks[i].role = needed.streams[i] == 0 ? Role::kNeeded : Role::kCached;
+    (needed.streams[i] == 0 ? plan.needed : plan.cached) += input.blocks[i].bytes;
+  }
+  return plan;
+}
+
 }  // namespace
 
 Plan make_plan(const PlanInput& given) {
@@ -340,9 +364,20 @@ Plan make_plan(const PlanInput& given) {
     return plan;
   }
   const Choice needed = smallest_sufficient(search, input, best);
-  Plan even = lay_out(input, needed, {});
-  Plan like_best = lay_out(input, needed, best.streams);
-  return like_best.predicted < even.predicted ? std::move(like_best) : std::move(even);
+  Plan plan;
+  if (std::optional<Plan> kept = keep_current(input, needed, best.time)) {
+    plan = std::move(*kept);
+  } else {
+    Plan even = lay_out(input, needed, {});
+    Plan like_best = lay_out(input, needed, best.streams);
+    plan = like_best.predicted < even.predicted ? std::move(like_best) : std::move(even);
+  }
+  Bytes sufficient = needed.ring;
+  for (std::size_t i = 0; i < input.blocks.size(); ++i) {
+    if (needed.streams[i] == 0) sufficient += input.blocks[i].bytes;
+  }
+  plan.reclaimable = input.budget - std::min(input.budget, sufficient);
+  return plan;
 }
 
 }  // namespace tidegate::pager

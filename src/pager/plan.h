@@ -41,6 +41,9 @@ struct PlanInput {
   double link_bytes_per_ns = 1;     // host to device
   Nanos copy_cost = 0;              // fixed cost of one copy call on the link
   Policy policy = Policy::kScatter;
+  // The plan in force, if it was made for this budget: it is kept while it is within 1 % of the best, because changing
+  // it costs copies.
+  const struct Plan* current = nullptr;
 };
 
 enum class Role : std::uint8_t {
@@ -70,7 +73,8 @@ struct Plan {
   Bytes cached = 0;                  // bytes of kCached blocks
   Bytes largest_streamed = 0;        // of kStreamed blocks; 0 if none streams
   Bytes streamed_per_pass = 0;       // bytes copied in a warm pass
-  Nanos predicted = 0;               // a warm pass, by simulate_pass
+  Bytes reclaimable = 0;             // of the budget: what could be given back at no cost to the pass time
+  Nanos predicted = 0;               // a warm pass, by simulate_pass; 0 if the compute times were assumed
 };
 
 inline constexpr std::uint32_t kNoRingUse = ~std::uint32_t{0};

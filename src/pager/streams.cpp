@@ -106,6 +106,17 @@ cu::Status Streams::close_from_outside(StreamState& stream) {
   return capture == cu::kCaptureNone ? close_locked(stream) : cu::kNotReady;
 }
 
+void Streams::close_if_open(Use use) {
+  StreamState& stream = *slots_[use.slot];
+  bool recorded = complete(use);
+  if (!recorded) {
+    const base::Lock lock(stream.mutex);
+    recorded = stream.tail > stream.head &&
+               stream.closings[(stream.tail - 1) % StreamState::kMostClosings].epoch >= use.epoch;
+  }
+  if (!recorded) close_from_outside(stream);
+}
+
 bool Streams::complete(const UseSet& uses) const {
   bool all = true;
   uses.for_each([&](Use use) { all = all && complete(use); });
@@ -143,6 +154,21 @@ cu::Status Streams::forget(StreamHandle handle) {
   const cu::Status status = close_locked(*found);
   found->forgotten.store(true);
   return status;
+}
+
+void Streams::drain() {
+  const std::size_t count = count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) {
+    StreamState& stream = *slots_[i];
+    if (stream.epoch.load() > 1 || stream.releases.load() > 0) close_from_outside(stream);
+    cu::Event last = nullptr;
+    {
+      const base::Lock lock(stream.mutex);
+      if (stream.tail > stream.head) last = stream.closings[(stream.tail - 1) % StreamState::kMostClosings].event;
+    }
+    if (last != nullptr) driver_.event_synchronize(last);
+    poll(stream);
+  }
 }
 
 void Streams::all_complete() {

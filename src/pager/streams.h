@@ -57,6 +57,8 @@ class Streams {
   cu::Status close(StreamState& stream);
   // The same for a caller that is not the stream's user: refuses with kNotReady while the stream captures a graph.
   cu::Status close_from_outside(StreamState& stream);
+  // Closes the use's epoch from outside if it is still the open one.
+  void close_if_open(Use use);
   // Looks which closings have passed.
   void poll(StreamState& stream);
   void poll_all();
@@ -68,6 +70,8 @@ class Streams {
 
   // The stream goes away: its open epoch is closed now, and later users of the same handle get a new state.
   cu::Status forget(StreamHandle handle);
+  // Ends every open epoch and waits, stream by stream, until all are complete.
+  void drain();
   // Everything released so far is complete.
   void all_complete();
 

@@ -1,0 +1,479 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/driver/errors.h"
+#include "src/pager/core.h"
+
+namespace tidegate {
+
+using pager::kNowhere;
+using pager::Role;
+
+namespace {
+// A request that was passed over this often by younger ones closes the gate for leases of resident blocks too.
+constexpr int kPatience = 64;
+constexpr base::Nanos kRetry = 50 * base::kMicrosecond;     // until the driver or the card may have moved on
+constexpr int kMostMovesPerStep = 32;                       // so that demands are looked at in between
+}  // namespace
+
+base::Nanos PagerCore::copy_step(Nanos now) {
+  const base::Lock lock(mutex_);
+  if (failure_) return base::kNever;
+  bool retry = false;
+  while (serve_requests(retry)) {
+  }
+  if (active_ != nullptr && !active_->removed) {
+    if (active_->misplaced > 0) settle_misplaced(*active_, retry);
+    prefetch(*active_, retry);
+  }
+  return retry || !requests_.empty() ? now + kRetry : base::kNever;
+}
+
+// Grants what can be granted, oldest first; true if anything was.
+bool PagerCore::serve_requests(bool& retry) {
+  bool granted = false;
+  bool first = true;
+  bool stuck = false;
+  for (auto it = requests_.begin(); it != requests_.end();) {
+    Request& request = **it;
+    const Fetch outcome = try_grant(request, first ? Urgency::kDemand : Urgency::kPrefetch);
+    if (outcome == Fetch::kIssued || request.error) {
+      request.granted = outcome == Fetch::kIssued;
+      granted = true;
+      it = requests_.erase(it);
+      if (!first) ++requests_.front()->passed_over;
+      continue;
+    }
+    if (outcome == Fetch::kLater) retry = true;
+    if (first) stuck = outcome == Fetch::kNoRoom;
+    first = false;
+    ++it;
+  }
+  if (stuck && !granted) refuse_deadlocked();
+  gate_.store(!requests_.empty() && requests_.front()->passed_over > kPatience);
+  if (requests_.empty()) attention_.store(false);
+  if (granted) executor_.notify_all(granted_);
+  return granted && !requests_.empty();
+}
+
+// Nobody who holds a lease is running: each waits in the queue. What could still help is to serve a holder first;
+// if even that fails, one of them is told.
+void PagerCore::refuse_deadlocked() {
+  {
+    const base::Lock lock(callers_mutex_);
+    bool held = false;
+    for (const auto& caller : callers_) {
+      if (caller->held.load() == 0) continue;
+      held = true;
+      if (caller->waiting == 0) return;
+    }
+    if (!held) return;
+  }
+  const auto remove = [this](Request* request) {
+    std::erase(requests_, request);
+    executor_.notify_all(granted_);
+  };
+  for (Request* request : std::deque<Request*>(requests_)) {
+    if (request->caller->held.load() == 0) continue;
+    const Fetch outcome = try_grant(*request, Urgency::kDemand);
+    if (outcome == Fetch::kLater) return;
+    if (outcome != Fetch::kIssued && !request->error) continue;
+    request->granted = outcome == Fetch::kIssued;
+    return remove(request);
+  }
+  for (auto it = requests_.rbegin(); it != requests_.rend(); ++it) {
+    Request* request = *it;
+    if (request->caller->held.load() == 0) continue;
+    request->error = Error{Errc::kWouldDeadlock, "every holder of a lease waits for another lease, this caller too; "
+                                                 "release first, or extend the lease that is held"};
+    return remove(request);
+  }
+}
+
+PagerCore::Fetch PagerCore::try_grant(Request& request, Urgency urgency) {
+  std::size_t pinned = 0;
+  const auto give_up = [&](Fetch outcome) {
+    unpin(request.blocks.first(pinned));
+    return outcome;
+  };
+  Bytes gathered_at = kNowhere;  // the last resort: the whole set side by side, from here on
+  for (;;) {
+    bool again = false;
+    for (pinned = 0; pinned < request.blocks.size(); ++pinned) {
+      const BlockId id = request.blocks[pinned];
+      Block& block = block_at(id);
+      if (block.try_lease()) continue;
+      const std::uint64_t word = block.state.load();
+      if ((word & pager::kDoomed) != 0) {
+        // It must leave its frame first; whoever holds it himself may have it again.
+        if (request.caller->held.load() == 0 || (word & pager::kLeaseMask) == 0) return give_up(Fetch::kLater);
+        block.state.fetch_add(1, std::memory_order_acquire);
+        continue;
+      }
+      Fetch outcome;
+      if (gathered_at == kNowhere) {
+        outcome = fetch(id, urgency);
+      } else {
+        if (!frames_.usable(gathered_at, block.bytes) || !evict_range(gathered_at, block.bytes)) {
+          return give_up(Fetch::kNoRoom);
+        }
+        outcome = issue_copy(block, id, gathered_at) == cu::kSuccess ? Fetch::kIssued : Fetch::kLater;
+        gathered_at += block.bytes;
+      }
+      if (outcome == Fetch::kNoRoom && urgency == Urgency::kDemand && gathered_at == kNowhere &&
+          request.blocks.size() > 1) {
+        // Nobody else's lease in the way? Then the set's own blocks are: gather them at the front of the room.
+        unpin(request.blocks.first(pinned));
+        pinned = 0;
+        for (const auto& model : models_) {
+          for (std::uint32_t i = 0; i < model->blocks.size(); ++i) {
+            if (block_at(model->id_of(i)).leased()) return Fetch::kNoRoom;
+          }
+        }
+        for (const BlockId member : request.blocks) evict(member);
+        gathered_at = models_[block.model]->origin;
+        again = true;
+        break;
+      }
+      if (outcome == Fetch::kFailed) {
+        request.error = failure_;
+        return give_up(outcome);
+      }
+      if (outcome != Fetch::kIssued) return give_up(outcome);
+      if (!block.try_lease()) return give_up(Fetch::kLater);
+    }
+    if (!again) break;
+  }
+  std::uint64_t latest = 0;
+  for (const BlockId id : request.blocks) {
+    Block& block = block_at(id);
+    latest = std::max(latest, block.arrival);
+    Model& model = *models_[block.model];
+    if (model.plan.blocks[block.index].role == Role::kStreamed) advance_cursor(model, block.index);
+  }
+  const cu::Status status = arrivals_.make_wait(*request.stream, latest);
+  if (status != cu::kSuccess) {
+    request.error = driver::driver_error(driver_, status, "making a stream wait for a copy");
+    return give_up(Fetch::kFailed);
+  }
+  activate(*models_[block_at(request.blocks[0]).model]);
+  return Fetch::kIssued;
+}
+
+void PagerCore::activate(Model& model) {
+  if (active_ == &model) return;
+  active_ = &model;
+  model.fetch = model.cursor + 1;
+  for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {  // what is left of its ring is not part of a prefetch
+    Block& block = block_at(model.id_of(i));
+    if (block.resident()) block.state.fetch_or(pager::kUsed);
+  }
+}
+
+// The copies that the plan makes next, as far as their places are free.
+void PagerCore::prefetch(Model& model, bool& retry) {
+  const std::uint64_t last = model.cursor + model.uses.size();
+  for (; model.fetch <= last; ++model.fetch) {
+    const std::uint32_t index = model.uses[model.index_of(model.fetch)].block;
+    Block& block = block_at(model.id_of(index));
+    if (block.resident()) {
+      // Still there from before, or shared with another use: it must stay until this use is over.
+      if (!block.leased()) block.state.fetch_and(~pager::kUsed);
+      continue;
+    }
+    const Fetch outcome = fetch(model.id_of(index), Urgency::kPrefetch);
+    if (outcome == Fetch::kIssued) continue;
+    if (outcome == Fetch::kNoRoom && model.plan.blocks[index].role == Role::kStreamed && model.absent > 0) {
+      prefetch_resident(model, model.fetch + 1, retry);  // the ring is full; the link need not stand idle
+    }
+    retry = retry || outcome == Fetch::kLater;
+    return;
+  }
+}
+
+bool PagerCore::prefetch_resident(Model& model, std::uint64_t from, bool& retry) {
+  const std::uint64_t last = model.cursor + model.uses.size();
+  for (std::uint64_t position = from; position <= last && model.absent > 0; ++position) {
+    const std::uint32_t index = model.uses[model.index_of(position)].block;
+    if (model.plan.blocks[index].role == Role::kStreamed || block_at(model.id_of(index)).resident()) continue;
+    const Fetch outcome = fetch(model.id_of(index), Urgency::kPrefetch);
+    if (outcome == Fetch::kIssued) continue;
+    retry = retry || outcome == Fetch::kLater;
+    return false;
+  }
+  return true;
+}
+
+// Closes the holes that a new plan or an emergency left: blocks that stay move to their homes inside the card.
+void PagerCore::settle_misplaced(Model& model, bool& retry) {
+  int moves = 0;
+  for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {
+    const Bytes home = model.plan.blocks[i].home;
+    const BlockId id = model.id_of(i);
+    Block& block = block_at(id);
+    const Bytes from = block.address - frames_.base();
+    if (model.plan.blocks[i].role == Role::kStreamed || !block.resident() || from == model.origin + home) continue;
+    const Bytes to = model.origin + home;
+    if (block.leased() || !frames_.usable(to, block.bytes)) continue;
+    if (!claimable(to, block.bytes, model, Urgency::kPrefetch, id)) continue;
+    if (moves == kMostMovesPerStep || !arrivals_.has_room()) {
+      retry = true;
+      return;
+    }
+    const bool overlaps = from < to + block.bytes && to < from + block.bytes;
+    if (overlaps || !evict_range(to, block.bytes)) {
+      evict(id);  // a copy onto itself is undefined; the prefetch brings it home
+      continue;
+    }
+    if (!block.try_drop()) continue;
+    UseSet uses = take_uses(block);
+    const std::vector<Piece> pieces = space_->place(to, block.bytes, id);
+    cu::Status status = wait_for_pieces(pieces);
+    const DeviceAddress old = block.address;
+    if (status == cu::kSuccess) {
+      status = driver_.memcpy_dtod_async(frames_.base() + to, old, block.bytes, arrivals_.stream());
+    }
+    std::uint64_t sequence = arrivals_.issued() + 1;  // if nothing is recorded now, the next record covers it
+    if (status == cu::kSuccess) status = arrivals_.record(&sequence);
+    space_->vacate(from, std::move(uses), sequence);
+    ++model.absent;
+    if (status != cu::kSuccess) {
+      UseSet pending;
+      for (const Piece& piece : pieces) pending.add(piece.uses);
+      space_->vacate(to, std::move(pending), sequence);
+      retry = true;
+      continue;
+    }
+    became_resident(block, id, to, sequence);
+    ++counters_.moves;
+    ++moves;
+  }
+  model.misplaced = 0;
+}
+
+// Where the plan wants the block now: at home, or where its next use passes through the ring.
+Bytes PagerCore::planned_place(const Model& model, const Block& block) const {
+  const pager::PlannedBlock& planned = model.plan.blocks[block.index];
+  if (planned.role != Role::kStreamed) return model.origin + planned.home;
+  const std::vector<std::uint32_t>& uses = model.uses_of[block.index];
+  if (uses.empty()) return kNowhere;
+  // The first use after the cursor in cyclic order.
+  const std::size_t next = model.index_of(model.cursor + 1);
+  auto it = std::lower_bound(uses.begin(), uses.end(), next);
+  if (it == uses.end()) it = uses.begin();
+  const std::uint32_t ring_use = model.plan.ring_use_of[*it];
+  return ring_use == pager::kNoRingUse ? kNowhere : model.origin + model.plan.ring_uses[ring_use].offset;
+}
+
+PagerCore::Fetch PagerCore::fetch(BlockId id, Urgency urgency) {
+  Block& block = block_at(id);
+  Model& model = *models_[block.model];
+  if (!arrivals_.has_room()) return Fetch::kLater;
+  Bytes place = planned_place(model, block);
+  const auto free = [&](Bytes offset) {
+    return offset != kNowhere && frames_.usable(offset, block.bytes) &&
+           claimable(offset, block.bytes, model, urgency, pager::kNoBlock);
+  };
+  if (!free(place)) {
+    if (urgency == Urgency::kPrefetch) return Fetch::kNoRoom;
+    place = cheapest_place(model, block.bytes);
+    if (place == kNowhere) {
+      // Frames that are still being mapped will make room without anybody's release.
+      return frames_.held_bytes() < std::min(budget_, ceiling_) / frames_.frame_bytes() * frames_.frame_bytes() &&
+                     frames_.held() < wanted_frames()
+                 ? Fetch::kLater
+                 : Fetch::kNoRoom;
+    }
+    if (model.plan.blocks[block.index].role != Role::kStreamed) ++model.misplaced;
+  }
+  if (!evict_range(place, block.bytes)) return Fetch::kNoRoom;
+  const cu::Status status = issue_copy(block, id, place);
+  if (status == cu::kSuccess) return Fetch::kIssued;
+  if (status == cu::kNotReady || status == cu::kOutOfMemory) {
+    ++counters_.retries;
+    return Fetch::kLater;
+  }
+  fail(driver::driver_error(driver_, status, "copying a block to the card"));
+  return Fetch::kFailed;
+}
+
+// Whether everything that lies in the range may leave it now.
+bool PagerCore::claimable(Bytes offset, Bytes bytes, const Model& model, Urgency urgency, BlockId moving) const {
+  return space_->all_of(offset, bytes, [&](Bytes at, const pager::Segment& segment) {
+    if (segment.block == pager::kNoBlock || segment.block == moving) return true;
+    const Block& tenant = block_at(segment.block);
+    const std::uint64_t word = tenant.state.load(std::memory_order_acquire);
+    if ((word & pager::kLeaseMask) != 0) return false;
+    if (urgency == Urgency::kDemand || tenant.model != model.id) return true;
+    const pager::PlannedBlock& planned = model.plan.blocks[tenant.index];
+    if (planned.role == Role::kStreamed) return (word & pager::kUsed) != 0;
+    return at != model.origin + planned.home;  // what stays and is not at home is in the way here
+  });
+}
+
+bool PagerCore::evict_range(Bytes offset, Bytes bytes) {
+  std::vector<BlockId>& tenants = scratch_tenants_;
+  tenants.clear();
+  space_->all_of(offset, bytes, [&](Bytes, const pager::Segment& segment) {
+    if (segment.block != pager::kNoBlock) tenants.push_back(segment.block);
+    return true;
+  });
+  for (const BlockId tenant : tenants) {
+    if (!evict(tenant)) return false;
+  }
+  return true;
+}
+
+// The range of the model's room whose emptying loses least; kNowhere if leases cut every range short.
+Bytes PagerCore::cheapest_place(const Model& model, Bytes bytes) const {
+  const Bytes end = model.origin + class_room(model);
+  Bytes best = kNowhere;
+  double best_cost = 0;
+  const auto consider = [&](Bytes start) {
+    if (start < model.origin || start + bytes > end || !frames_.usable(start, bytes)) return;
+    double cost = 0;
+    const bool possible = space_->all_of(start, bytes, [&](Bytes, const pager::Segment& segment) {
+      if (segment.block == pager::kNoBlock) return true;
+      const Block& tenant = block_at(segment.block);
+      const std::uint64_t word = tenant.state.load(std::memory_order_acquire);
+      if ((word & pager::kLeaseMask) != 0) return false;
+      double worth = 1;  // another model's: dropped when it is its turn
+      if (models_[tenant.model].get() == active_) {
+        const Role role = active_->plan.blocks[tenant.index].role;
+        worth = role == Role::kNeeded ? 8 : role == Role::kCached ? 2 : (word & pager::kUsed) != 0 ? 0.1 : 4;
+      }
+      cost += worth * static_cast<double>(segment.bytes);
+      return best == kNowhere || cost < best_cost;
+    });
+    if (!possible || (best != kNowhere && cost >= best_cost)) return;
+    best = start;
+    best_cost = cost;
+  };
+  for (const auto& [offset, segment] : space_->segments()) {
+    consider(offset);
+    if (offset + segment.bytes >= bytes) consider(offset + segment.bytes - bytes);
+  }
+  for (std::size_t slot = 0; slot < frames_.slots(); ++slot) consider(slot * frames_.frame_bytes());
+  return best;
+}
+
+bool PagerCore::evict(BlockId id) {
+  Block& block = block_at(id);
+  if (!block.try_drop()) return false;
+  Model& model = *models_[block.model];
+  space_->vacate(block.address - frames_.base(), take_uses(block), block.arrival);
+  if (model.plan.blocks[block.index].role != Role::kStreamed) ++model.absent;
+  ++counters_.evictions;
+  return true;
+}
+
+UseSet PagerCore::take_uses(Block& block) {
+  UseSet uses;
+  const base::Lock lock(uses_mutex_);
+  const auto add = [&](pager::Use use) {
+    if (!streams_.complete(use)) uses.add(use);
+  };
+  if (const std::uint64_t word = block.last_use.exchange(0, std::memory_order_acq_rel); word != 0) {
+    add(pager::unpack(word));
+  }
+  for (const pager::Use use : block.more_uses) add(use);
+  block.more_uses.clear();
+  return uses;
+}
+
+cu::Status PagerCore::wait_for_pieces(const std::vector<Piece>& pieces) {
+  cu::Status status = cu::kSuccess;
+  for (const Piece& piece : pieces) {
+    piece.uses.for_each([&](pager::Use use) {
+      if (status == cu::kSuccess) status = streams_.wait_on(arrivals_.stream(), use);
+    });
+  }
+  return status;
+}
+
+// Submits the block's copy to [offset, offset + bytes), which is free. Each piece waits for its own earlier tenants, so
+// the link starts on what is free already. On failure the range is free again and the block not resident.
+cu::Status PagerCore::issue_copy(Block& block, BlockId id, Bytes offset) {
+  Model& model = *models_[block.model];
+  std::vector<Piece> pieces = space_->place(offset, block.bytes, id);
+  UseSet pending;
+  for (const Piece& piece : pieces) pending.add(piece.uses);
+  const auto turn = [this](const Piece& piece) {  // 0: free now; else the latest epoch that it waits for
+    std::uint64_t latest = 0;
+    piece.uses.for_each([&](pager::Use use) {
+      if (!streams_.complete(use)) latest = std::max(latest, use.epoch);
+    });
+    return latest;
+  };
+  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) { return turn(a) < turn(b); });
+  const Bytes source_end = offset + model.source_bytes[block.index];
+  cu::Status status = cu::kSuccess;
+  for (std::size_t i = 0; i < pieces.size() && status == cu::kSuccess;) {
+    const std::uint64_t group = turn(pieces[i]);
+    const Bytes begin = pieces[i].offset;
+    Bytes end = begin;
+    for (; i < pieces.size() && pieces[i].offset == end && turn(pieces[i]) == group && status == cu::kSuccess; ++i) {
+      end += pieces[i].bytes;
+      pieces[i].uses.for_each([&](pager::Use use) {
+        if (status == cu::kSuccess) status = streams_.wait_on(arrivals_.stream(), use);
+      });
+    }
+    end = std::min(end, source_end);
+    if (status != cu::kSuccess || end <= begin) continue;
+    status = driver_.memcpy_htod_async(frames_.base() + begin, model.sources[block.index] + (begin - offset),
+                                       end - begin, arrivals_.stream());
+    ++counters_.copies;
+    model.copied += end - begin;
+  }
+  std::uint64_t sequence = arrivals_.issued() + 1;  // if nothing is recorded now, the next record covers it
+  if (status == cu::kSuccess) status = arrivals_.record(&sequence);
+  if (status != cu::kSuccess) {
+    space_->vacate(offset, std::move(pending), sequence);
+    return status;
+  }
+  became_resident(block, id, offset, sequence);
+  return cu::kSuccess;
+}
+
+void PagerCore::became_resident(Block& block, BlockId, Bytes offset, std::uint64_t sequence) {
+  Model& model = *models_[block.model];
+  const bool streams = model.plan.blocks[block.index].role == Role::kStreamed;
+  block.address = frames_.base() + offset;
+  block.arrival = sequence;
+  if (!streams) --model.absent;
+  block.state.fetch_or(pager::kResident | (streams ? pager::kRing : 0), std::memory_order_release);
+}
+
+// The block's next use after the cursor has begun. What the pass skipped on the way is not waited for any more.
+void PagerCore::advance_cursor(Model& model, std::uint32_t index) {
+  const std::vector<std::uint32_t>& uses = model.uses_of[index];
+  if (uses.empty()) return;
+  const std::uint64_t n = model.uses.size();
+  const std::size_t next = model.index_of(model.cursor + 1);
+  auto it = std::lower_bound(uses.begin(), uses.end(), next);
+  const bool wraps = it == uses.end();
+  if (wraps) it = uses.begin();
+  const std::uint64_t ahead = *it + (wraps ? n : 0) - next + 1;
+  if (model.index_of(model.cursor == 0 ? n : model.cursor) == *it) return;  // the same use again
+  std::size_t passed_over = 0;  // streamed uses between
+  for (std::uint64_t skipped = 1; skipped < ahead; ++skipped) {
+    if (model.plan.ring_use_of[model.index_of(model.cursor + skipped)] != pager::kNoRingUse) ++passed_over;
+  }
+  if (passed_over > 2 && passed_over * 2 > model.plan.ring_uses.size()) {
+    ++model.surprises;  // a step back rather than a leap over half of what streams
+    return;
+  }
+  for (std::uint64_t skipped = 1; skipped < ahead; ++skipped) {
+    const std::uint32_t passed = model.uses[model.index_of(model.cursor + skipped)].block;
+    Block& block = block_at(model.id_of(passed));
+    if ((block.state.load() & (pager::kRing | pager::kUsed)) == pager::kRing && !block.leased()) {
+      block.state.fetch_or(pager::kUsed);
+      ++model.surprises;
+    }
+  }
+  model.cursor += ahead;
+  model.fetch = std::max(model.fetch, model.cursor + 1);
+}
+
+}  // namespace tidegate
