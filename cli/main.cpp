@@ -1,13 +1,37 @@
+// The program: parses the command line, runs one command, turns its outcome into an exit code.
 #include <cstdio>
-#include <string_view>
+#include <string>
 
+#include <CLI/CLI.hpp>
+
+#include "cli/run_command.h"
 #include "tidegate_build.h"
 
+namespace {
+
+constexpr int kBadUsage = 2;
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) != "--version") {
-    std::fprintf(stderr, "tidegate: this build knows only --version\n");
-    return 2;
+  CLI::App app("Tidegate: AI models larger than the GPU's memory, paged from host memory.", "tidegate");
+  app.set_version_flag("--version", std::string("tidegate ") + TIDEGATE_VERSION + " (" + TIDEGATE_GIT_DESCRIBE + ")");
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 all is well; 1 wrong contents, a hazard, or a run that failed; 2 bad usage or bad input;\n"
+      "128 + the signal's number where one stopped it.");
+
+  tidegate::cli::RunArguments run;
+  CLI::App* run_app = tidegate::cli::add_run_command(app, run);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& fault) {
+    std::fprintf(stderr, "tidegate: %s (tidegate --help, tidegate run --help)\n", fault.what());
+    return kBadUsage;
   }
-  std::printf("tidegate %s (%s)\n", TIDEGATE_VERSION, TIDEGATE_GIT_DESCRIBE);
-  return 0;
+  if (run_app->parsed()) return tidegate::cli::run_command(run);
+  return kBadUsage;
 }

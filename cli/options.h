@@ -1,0 +1,40 @@
+// What the user asked `tidegate run` for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tidegate/pager.h"
+
+namespace tidegate::cli {
+
+enum class BytesMode {
+  kReal,  // every byte exists, on the host and on the card
+  kTags,  // simulated card only: the first 4 KiB of a weight and weights up to 64 KiB exist, the rest are content tags
+};
+
+struct RunOptions {
+  std::string input;
+  std::string card;           // a profile's name or file, "cuda", "cuda:1"; empty: the GPU if there is one
+  std::optional<Bytes> vram;  // the pager's budget
+  Mode mode = Mode::kDynamic;
+  Policy policy = Policy::kScatter;
+  std::uint64_t seed = 1;
+  double scale = 1;
+  std::optional<BytesMode> bytes;
+  std::optional<double> compute_ratio;
+  std::optional<double> tflops;
+  std::optional<std::uint32_t> passes;  // of every step; a safetensors file: kDefaultPasses
+  std::string report;
+  bool real_time = false;
+  bool quiet = false;
+};
+
+inline constexpr std::uint32_t kDefaultPasses = 3;
+
+const char* name_of(BytesMode mode);
+const char* name_of(Mode mode);
+const char* name_of(Policy policy);
+
+}  // namespace tidegate::cli

@@ -1,0 +1,206 @@
+#include "cli/run_command.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/quantities.h"
+#include "cli/report.h"
+#include "cli/runner.h"
+#include "src/base/write_file.h"
+
+namespace tidegate::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kBadInput = 2;
+constexpr int kSignalled = 128;  // plus the signal's number, as shells have it
+
+template <typename T>
+Result<T> parse_number(const char* option, const std::string& text, T least, T most) {
+  T value{};
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool read = fault == std::errc{} && end == text.data() + text.size();
+  if (!read || !(value >= least && value <= most)) {
+    return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is no number from {} to {}", option, text, least, most)};
+  }
+  return value;
+}
+
+template <typename T>
+Result<T> parse_name(const char* option, const std::string& text, std::initializer_list<T> known) {
+  std::string names;
+  for (const T value : known) {
+    if (text == name_of(value)) return value;
+    names += names.empty() ? "" : ", ";
+    names += name_of(value);
+  }
+  return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is none of {}", option, text, names)};
+}
+
+Error named(const char* option, Error error) {
+  error.message = std::string(option) + ": " + error.message;
+  return error;
+}
+
+bool is_safetensors(const std::string& path) {
+  static constexpr std::string_view kEnding = ".safetensors";
+  return path.size() > kEnding.size() && path.compare(path.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
+}
+
+Result<Workflow> load_input(const RunOptions& options) {
+  if (is_safetensors(options.input)) {
+    return workflow_of_safetensors(options.input, options.passes.value_or(kDefaultPasses));
+  }
+  auto workflow = load_workflow(options.input);
+  if (workflow && options.passes) {
+    for (Step& step : workflow.value().steps) step.passes = *options.passes;
+  }
+  return workflow;
+}
+
+int say(const Error& error) {
+  std::fprintf(stderr, "tidegate: %s\n", error.message.c_str());
+  switch (error.code) {
+    case Errc::kInvalidArgument:
+    case Errc::kNotFound:
+    case Errc::kBadFile:
+    case Errc::kIo:
+    case Errc::kNoDriver:
+    case Errc::kDriverTooOld:
+    case Errc::kNoDevice:
+    case Errc::kBelowFloor:
+      return kBadInput;
+    default:
+      return kFailed;
+  }
+}
+
+Result<void> run(const RunOptions& options, bool& ok) {
+  if (!options.report.empty()) {
+    if (auto writable = base::can_write_file(options.report); !writable) return named("--report", writable.error());
+  }
+  auto workflow = load_input(options);
+  if (!workflow) return workflow.error();
+  if (workflow.value().models.front().file != nullptr && options.scale != 1) {
+    return Error{Errc::kInvalidArgument, "--scale: a safetensors file runs as it is"};
+  }
+  auto chosen = choose_card(options);
+  if (!chosen) return chosen.error();
+
+  Progress progress(options.quiet);
+  Runner runner(options, std::move(workflow).value(), std::move(chosen).value(), progress);
+  auto record = runner.run();
+  progress.clear();
+  if (!record) return record.error();
+  ok = record.value().ok();
+  std::fputs(report_table(record.value()).c_str(), stdout);
+  std::fflush(stdout);
+  if (options.report.empty()) return {};
+  return base::write_file(options.report, report_json(record.value()));
+}
+
+}  // namespace
+
+CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
+  CLI::App* run = app.add_subcommand(
+      "run", "Run a workflow, or one safetensors file, through the pager and check every weight at each use.");
+  run->add_option("input", arguments.input, "WORKFLOW.json (see examples/workflows) or MODEL.safetensors")->required();
+  run->add_option("--card", arguments.card,
+                  "A simulated card: rtx3050-6g-linux, rtx3090-24g-linux, h200-linux, or a profile's file; or cuda, "
+                  "cuda:N. Default: the GPU if there is one, else rtx3050-6g-linux");
+  run->add_option("--vram", arguments.vram,
+                  "The pager's budget, such as 6GiB or 512MiB. Default: what the card has free, less a standing "
+                  "allowance of max(512 MiB, 5 %)");
+  run->add_option("--mode", arguments.mode,
+                  "dynamic: page by mapped frames; static: through one plain allocation; off: no paging, everything "
+                  "must fit")
+      ->capture_default_str();
+  run->add_option("--policy", arguments.policy, "scatter; to compare with: tail (a watermark), lru")
+      ->capture_default_str();
+  run->add_option("--seed", arguments.seed, "Decides all contents, and all orders on the simulated card")
+      ->capture_default_str();
+  run->add_option("--scale", arguments.scale, "1/16, 0.25: shrinks every tensor, its FLOPs, and the default budget")
+      ->capture_default_str();
+  run->add_option("--bytes", arguments.bytes,
+                  "real: every byte exists; tags (simulated card): the first 4 KiB of each weight do, the rest is "
+                  "tracked by tags. Default: tags when simulated, else real");
+  run->add_option("--compute-ratio", arguments.compute_ratio,
+                  "Sets a pass's compute to this times (weights - B) / link, in place of the FLOPs");
+  run->add_option("--tflops", arguments.tflops, "The card's rate for the FLOPs of the workflow, in place of a guess");
+  run->add_option("--passes", arguments.passes, "Passes of every step. Default: the workflow's; a file: 3");
+  run->add_option("--report", arguments.report, "Write a JSON report here");
+  run->add_flag("--real-time", arguments.real_time, "Let the simulated card take the time that it models");
+  run->add_flag("--quiet,-q", arguments.quiet, "No progress on stderr");
+  return run;
+}
+
+Result<RunOptions> parse_options(const RunArguments& arguments) {
+  RunOptions options;
+  options.input = arguments.input;
+  options.card = arguments.card;
+  options.report = arguments.report;
+  options.real_time = arguments.real_time;
+  options.quiet = arguments.quiet;
+
+  const auto mode = parse_name("--mode", arguments.mode, {Mode::kDynamic, Mode::kStatic, Mode::kOff});
+  if (!mode) return mode.error();
+  options.mode = mode.value();
+  const auto policy = parse_name("--policy", arguments.policy, {Policy::kScatter, Policy::kTail, Policy::kLru});
+  if (!policy) return policy.error();
+  options.policy = policy.value();
+  const auto seed = parse_number<std::uint64_t>("--seed", arguments.seed, 0, UINT64_MAX);
+  if (!seed) return seed.error();
+  options.seed = seed.value();
+  const auto scale = parse_scale(arguments.scale);
+  if (!scale) return named("--scale", scale.error());
+  options.scale = scale.value();
+  if (!arguments.vram.empty()) {
+    const auto vram = parse_size(arguments.vram);
+    if (!vram) return named("--vram", vram.error());
+    options.vram = vram.value();
+  }
+  if (!arguments.bytes.empty()) {
+    const auto bytes = parse_name("--bytes", arguments.bytes, {BytesMode::kReal, BytesMode::kTags});
+    if (!bytes) return bytes.error();
+    options.bytes = bytes.value();
+  }
+  if (!arguments.compute_ratio.empty()) {
+    const auto ratio = parse_number<double>("--compute-ratio", arguments.compute_ratio, 0, 1000);
+    if (!ratio) return ratio.error();
+    options.compute_ratio = ratio.value();
+  }
+  if (!arguments.tflops.empty()) {
+    const auto tflops = parse_number<double>("--tflops", arguments.tflops, 1e-6, 1e6);
+    if (!tflops) return tflops.error();
+    options.tflops = tflops.value();
+  }
+  if (!arguments.passes.empty()) {
+    const auto passes = parse_number<std::uint32_t>("--passes", arguments.passes, 1, 1'000'000);
+    if (!passes) return passes.error();
+    options.passes = passes.value();
+  }
+  return options;
+}
+
+int run_command(const RunArguments& arguments) {
+  const auto options = parse_options(arguments);
+  if (!options) return say(options.error());
+  catch_interrupts();
+  bool ok = false;
+  const auto done = run(options.value(), ok);
+  if (interrupted() != 0 && !done) {
+    std::fprintf(stderr, "tidegate: %s\n", done.error().message.c_str());
+    return kSignalled + interrupted();
+  }
+  if (!done) return say(done.error());
+  return ok ? 0 : kFailed;
+}
+
+}  // namespace tidegate::cli

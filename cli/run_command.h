@@ -1,0 +1,42 @@
+// `tidegate run`.
+#pragma once
+
+#include <string>
+
+#include "cli/options.h"
+#include "tidegate/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tidegate::cli {
+
+// The command line's words, as typed; empty where not given.
+struct RunArguments {
+  std::string input;
+  std::string card;
+  std::string vram;
+  std::string mode = "dynamic";
+  std::string policy = "scatter";
+  std::string seed = "1";
+  std::string scale = "1";
+  std::string bytes;
+  std::string compute_ratio;
+  std::string tflops;
+  std::string passes;
+  std::string report;
+  bool real_time = false;
+  bool quiet = false;
+};
+
+// `arguments` must outlive the parsing.
+CLI::App* add_run_command(CLI::App& app, RunArguments& arguments);
+
+// Errors: kInvalidArgument, one line naming the option.
+Result<RunOptions> parse_options(const RunArguments& arguments);
+
+// Runs, prints and answers the process's exit code.
+int run_command(const RunArguments& arguments);
+
+}  // namespace tidegate::cli

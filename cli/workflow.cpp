@@ -1,0 +1,68 @@
+#include "cli/workflow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tidegate::cli {
+namespace {
+
+constexpr double kScaleGrain = 512;
+constexpr double kBytesPerBf16 = 2;
+
+}  // namespace
+
+Bytes Model::bytes() const {
+  Bytes sum = 0;
+  for (const WeightTensor& weight : weights) sum += weight.bytes;
+  return sum;
+}
+
+std::vector<double> flops_of_pass(const Model& model, const Step& step) {
+  std::vector<double> flops;
+  flops.reserve(model.uses.size());
+  for (const TensorUse& use : model.uses) {
+    const auto tokens = step.tokens.find(use.tokens);
+    flops.push_back(use.flops_per_token * (tokens == step.tokens.end() ? 1 : static_cast<double>(tokens->second)));
+  }
+  return flops;
+}
+
+void scale_workflow(Workflow& workflow, double scale) {
+  if (scale == 1) return;
+  for (Model& model : workflow.models) {
+    for (WeightTensor& weight : model.weights) {
+      const double scaled = std::ceil(static_cast<double>(weight.bytes) * scale / kScaleGrain) * kScaleGrain;
+      weight.bytes = std::min(weight.bytes, static_cast<Bytes>(scaled));
+    }
+    for (TensorUse& use : model.uses) use.flops_per_token *= scale;
+  }
+}
+
+Result<Workflow> workflow_of_safetensors(const std::string& path, std::uint32_t passes) {
+  Result<store::SafetensorsFile> opened = store::open_safetensors(path);
+  if (!opened) return opened.error();
+  auto file = std::make_shared<const store::SafetensorsFile>(std::move(opened).value());
+
+  Model model;
+  const std::size_t slash = path.find_last_of("/\\");
+  model.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  model.file = file;
+  model.assumed = {"The order of use is the order of the file; compute is in proportion to bytes."};
+  for (const store::SafetensorsTensor& tensor : file->tensors()) {
+    if (tensor.bytes.empty()) continue;
+    const auto bytes = static_cast<double>(tensor.bytes.size());
+    model.uses.push_back({model.weights.size(), 2 * bytes / kBytesPerBf16 * static_cast<double>(kAssumedTokens), ""});
+    model.weights.push_back({tensor.name, tensor.shape, tensor.dtype, tensor.bytes.size(), tensor.bytes.data()});
+  }
+  if (model.weights.empty()) return Error{Errc::kBadFile, path + ": holds no tensor with any bytes"};
+
+  Workflow workflow;
+  workflow.name = model.name;
+  workflow.description = "One safetensors file: every tensor once a pass.";
+  workflow.steps.push_back({"all tensors", 0, passes, {}});
+  workflow.models.push_back(std::move(model));
+  return workflow;
+}
+
+}  // namespace tidegate::cli
