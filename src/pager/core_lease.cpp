@@ -256,10 +256,14 @@ std::int32_t PagerCore::learn_request(std::span<const BlockId> blocks, StreamSta
   for (const BlockId id : blocks) {
     if (block_at(id).model == model.id) indices.push_back(block_at(id).index);
   }
-  if (model.learner->steps() > 1 && model.learner->starts_with(indices[0])) {
+  // A pack of small weights comes round many times in a pass, so it tells nothing; a caller that marks its passes does
+  // so always.
+  const bool telling = !model.marks_passes && !model.blocks[indices[0]].keep;
+  if (telling && model.learner->steps() > 1 && model.learner->begins_again(indices[0])) {
     finish_learning(model);
     return -1;
   }
+  if (telling) model.learner->first_telling(indices[0]);
   return model.learner->request(indices, stream.stream());
 }
 
@@ -280,6 +284,7 @@ void PagerCore::begin_pass(ModelId id) {
     const base::Lock lock(mutex_);
     Model* model = model_at(id);
     if (model == nullptr || options_.mode == Mode::kOff) return;
+    model->marks_passes = true;
     if (model->learner != nullptr && model->learner->steps() > 0) finish_learning(*model);
     // An order that surprised the plan is learned again.
     if (model->learner == nullptr && (!model->learned || model->surprises * 20 > model->uses.size())) {

@@ -26,8 +26,12 @@ class Learner {
   void give_up_timing() { measurable_ = false; }
 
   std::size_t steps() const { return steps_.size(); }
-  // Whether this block was the pass's first: its coming round again ends the pass.
-  bool starts_with(std::uint32_t block) const { return !steps_.empty() && steps_[0].first_block == block; }
+  // The first block by which a pass can be told from the next: its coming round again, with others in between, ends
+  // the pass.
+  void first_telling(std::uint32_t block) {
+    if (telling_ == kNone) telling_ = block;
+  }
+  bool begins_again(std::uint32_t block) const { return telling_ == block && steps_.back().first_block != block; }
   // No more steps; the pass is over.
   void finish() { finished_ = true; }
   bool finished() const { return finished_; }
@@ -50,6 +54,8 @@ class Learner {
   driver::Driver& driver_;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> uses_;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::uint32_t telling_ = kNone;
   cu::Stream stream_ = nullptr;
   bool measurable_ = true;
   bool finished_ = false;

@@ -28,6 +28,7 @@ struct Model {
   bool removed = false;
   std::vector<PlanUse> uses;  // the order of a pass: as registered until learned
   bool learned = false;
+  bool marks_passes = false;  // the caller uses begin_pass
   std::vector<std::vector<std::uint32_t>> uses_of;  // by block: indices into uses, ascending
   Plan plan;
   std::uint64_t plan_generation = 0;
