@@ -1,0 +1,92 @@
+// Profiles: the three that are built in, and every way to get one wrong.
+#include <cstdio>
+#include <fstream>
+
+#include "sim/embedded_profiles.h"
+#include "tests/sim/sim_fixture.h"
+
+namespace tidegate::sim {
+namespace {
+
+std::string text_of(const std::string& name) {
+  for (const EmbeddedProfile& profile : embedded_profiles()) {
+    if (profile.name == name) return std::string(profile.json);
+  }
+  return {};
+}
+
+// The h200 profile with one piece of its text replaced.
+Result<Profile> changed(const std::string& from, const std::string& to) {
+  std::string text = text_of("h200-linux");
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  return parse_profile(text, "test.json");
+}
+
+void expect_error(const Result<Profile>& result, const std::string& message) {
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Errc::kBadFile);
+  EXPECT_EQ(result.error().message, message);
+}
+
+TEST(SimProfile, BuiltInOnesLoad) {
+  for (const EmbeddedProfile& embedded : embedded_profiles()) {
+    const Result<Profile> loaded = load_profile(std::string(embedded.name));
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    EXPECT_EQ(loaded->name, embedded.name);
+  }
+  const Profile h200 = load_profile("h200-linux").value();
+  EXPECT_EQ(h200.total, 143'771 * kMiB);
+  EXPECT_EQ(h200.cuda_total(), 143'156 * kMiB);
+  EXPECT_EQ(h200.context, 524 * kMiB);
+  EXPECT_EQ(load_profile("rtx3090-24g-linux")->cuda_total(), 24'122 * kMiB);
+  EXPECT_EQ(load_profile("rtx3050-6g-linux")->total, 6 * kGiB);
+  EXPECT_EQ(load_profile("rtx3050-6g-linux")->h2d_gb_per_s, 12.0);
+}
+
+TEST(SimProfile, FilesLoadByTheirPath) {
+  const std::string path = testing::TempDir() + "tidegate_profile_test.json";
+  std::ofstream(path) << text_of("h200-linux");
+  const Result<Profile> loaded = load_profile(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded->name, "h200-linux");
+  std::ofstream(path) << "{";
+  expect_error(load_profile(path), path + ": is not valid JSON");
+  std::remove(path.c_str());
+}
+
+TEST(SimProfile, UnknownNamesListTheKnownOnes) {
+  const Result<Profile> result = load_profile("rtx9090");
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Errc::kNotFound);
+  EXPECT_NE(result.error().message.find("rtx9090: neither a file nor a card profile"), std::string::npos);
+  EXPECT_NE(result.error().message.find("h200-linux"), std::string::npos);
+}
+
+TEST(SimProfile, ErrorsNameFileAndKey) {
+  expect_error(changed("\"total_mib\": 143771", "\"total_mib\": -1"),
+               "test.json: \"memory.total_mib\" is -1, outside 64.0 ... 16777216.0");
+  expect_error(changed("\"total_mib\": 143771", "\"total_mib\": 1.5"), "test.json: \"memory.total_mib\" must be an integer");
+  expect_error(changed("\"total_mib\": 143771", "\"total_mb\": 143771"), "test.json: \"memory.total_mib\" is missing");
+  expect_error(changed("\"total_mib\": 143771", "\"total_mib\": 143771, \"spare_mib\": 1"),
+               "test.json: \"memory.spare_mib\" is not a key of a profile");
+  expect_error(changed("\"reserved_mib\": 615", "\"reserved_mib\": 143700"),
+               "test.json: \"memory.reserved_mib\" and a context leave nothing of total_mib");
+  expect_error(changed("\"granularity_kib\": 2048", "\"granularity_kib\": 2040"),
+               "test.json: \"memory.granularity_kib\" must be a power of two");
+  expect_error(changed("\"h2d_gb_per_s\": 55.2", "\"h2d_gb_per_s\": 0"),
+               "test.json: \"link.h2d_gb_per_s\" is 0, outside 0.01 ... 100000.0");
+  expect_error(changed("\"h2d_gb_per_s\": 55.2", "\"h2d_gb_per_s\": \"fast\""), "test.json: \"link.h2d_gb_per_s\" must be a number");
+  expect_error(changed("\"personality\": \"linux\"", "\"personality\": \"plan9\""), "test.json: \"personality\" must be \"linux\"");
+  expect_error(changed("\"format\": 1", "\"format\": 2"), "test.json: \"format\" must be 1");
+  expect_error(changed("\"mem_create\"", "\"mem_kreate\""),
+               "test.json: \"host_api.calls.mem_kreate\" is no function of the driver's table");
+  expect_error(changed("\"name\": \"NVIDIA H200\"", "\"name\": 5"), "test.json: \"device.name\" must be a text");
+  expect_error(changed("\"assumed\": [\"pageable_d2h_gb_per_s\"]", "\"assumed\": [\"speed\"]"),
+               "test.json: \"link.assumed\" names \"speed\", which is not there");
+  expect_error(parse_profile("[]", "test.json"), "test.json: the profile must be an object");
+}
+
+}  // namespace
+}  // namespace tidegate::sim
