@@ -1,6 +1,7 @@
 #include "cli/runner.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -16,7 +17,17 @@
 namespace tidegate::cli {
 namespace {
 
-constexpr double kUsableHostShare = 0.8;  // of what the system calls available
+constexpr double kUsableHostShare = 0.8;    // of what the system calls available
+constexpr Bytes kPartsOfBudget = 16;        // a tensor of a file is used in parts of at most the budget over this
+constexpr Bytes kFramesOfBudget = 64;       // a small budget is cut into about so many frames
+constexpr Bytes kSmallestFrame = 2 * kMiB;  // the driver's granularity
+constexpr Bytes kSmallBudget = kGiB;        // from here on the pager's own choice of frame is small enough
+
+// 0: the pager's own choice.
+Bytes frame_for(Bytes budget) {
+  if (budget >= kSmallBudget) return 0;
+  return std::max(kSmallestFrame, std::bit_floor(budget / kFramesOfBudget));
+}
 
 std::size_t most_uses(const Workflow& workflow) {
   std::size_t most = 0;
@@ -79,11 +90,18 @@ Result<void> Runner::prepare() {
   auto calibration = calibrate(chosen_, kernels_, options_.tflops.value_or(0));
   if (!calibration) return calibration.error();
   record_.calibration = std::move(calibration).value();
-  if (auto made = make_buffers(); !made) return made;
   if (auto decided = decide_budget(); !decided) return decided;
+  const Bytes part = std::max(round_down(record_.budget / kPartsOfBudget, 4 * kKiB), 64 * kKiB);
+  if (const std::size_t cut = cut_file_weights(workflow_, part); cut > 0) {
+    progress_.note(fmt::format("{} tensors are larger than {}, a sixteenth of the budget: used in parts of that size",
+                               cut, format_size(part)));
+  }
+  if (auto made = make_buffers(); !made) return made;
 
-  auto pager =
-      Pager::create(*chosen_.card, {.budget = record_.budget, .mode = options_.mode, .policy = options_.policy});
+  auto pager = Pager::create(*chosen_.card, {.budget = record_.budget,
+                                             .mode = options_.mode,
+                                             .policy = options_.policy,
+                                             .frame_bytes = frame_for(record_.budget)});
   if (!pager) return pager.error();
   pager_ = std::move(pager).value();
   staged_.resize(workflow_.models.size());

@@ -39,6 +39,39 @@ void scale_workflow(Workflow& workflow, double scale) {
   }
 }
 
+std::size_t cut_file_weights(Workflow& workflow, Bytes most) {
+  std::size_t cut = 0;
+  for (Model& model : workflow.models) {
+    if (model.file == nullptr) continue;
+    std::vector<WeightTensor> weights;
+    std::vector<std::size_t> firsts;  // of each old weight: its first part
+    for (WeightTensor& weight : model.weights) {
+      firsts.push_back(weights.size());
+      const Bytes parts = (weight.bytes + most - 1) / most;
+      if (parts > 1) ++cut;
+      for (Bytes part = 0; part < parts; ++part) {
+        WeightTensor piece = weight;
+        if (parts > 1) piece.name += " part " + std::to_string(part + 1) + "/" + std::to_string(parts);
+        piece.bytes = std::min(most, weight.bytes - part * most);
+        piece.file_bytes = weight.file_bytes + part * most;
+        weights.push_back(std::move(piece));
+      }
+    }
+    firsts.push_back(weights.size());
+    std::vector<TensorUse> uses;
+    for (const TensorUse& use : model.uses) {
+      const auto whole = static_cast<double>(model.weights[use.weight].bytes);
+      for (std::size_t part = firsts[use.weight]; part < firsts[use.weight + 1]; ++part) {
+        const double share = static_cast<double>(weights[part].bytes) / whole;
+        uses.push_back({part, use.flops_per_token * share, use.tokens});
+      }
+    }
+    model.weights = std::move(weights);
+    model.uses = std::move(uses);
+  }
+  return cut;
+}
+
 Result<Workflow> workflow_of_safetensors(const std::string& path, std::uint32_t passes) {
   Result<store::SafetensorsFile> opened = store::open_safetensors(path);
   if (!opened) return opened.error();

@@ -68,6 +68,10 @@ Result<Workflow> workflow_of_safetensors(const std::string& path, std::uint32_t 
 // FLOPs of each use of a pass of this step.
 std::vector<double> flops_of_pass(const Model& model, const Step& step);
 
+// Cuts the weights of models that come from files into parts of at most `most` bytes, used one after another, so that a
+// file runs under a budget smaller than its largest tensor. `most` is a multiple of 512. Answers how many were cut.
+std::size_t cut_file_weights(Workflow& workflow, Bytes most);
+
 // Scales bytes (up to whole 512 bytes, never above the true size) and FLOPs.
 void scale_workflow(Workflow& workflow, double scale);
 
