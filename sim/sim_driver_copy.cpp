@@ -91,11 +91,10 @@ cu::Status SimDriver::memcpy_dtoh_async(void* dst, DevicePtr src, std::size_t by
     op->host_begin = dst;
     op->host_destination = static_cast<unsigned char*>(dst);
     process_.stats_.copied_d2h += bytes;
-    const VectorClock* clock = &stream->clock;
     submit(call, op);
     if (direct) return cu::kSuccess;
     // Documented: a copy to pageable memory returns once it is complete, so the host has seen all before it.
-    const VectorClock seen = *clock;
+    const VectorClock seen = stream->clock;
     status = wait_for(call, op);
     if (status == cu::kSuccess) process_.observe(seen);
     return status;

@@ -47,13 +47,13 @@ void SubAllocator::put(cu::DevicePtr begin, Bytes bytes) {
 }
 
 std::optional<std::pair<cu::DevicePtr, Bytes>> SubAllocator::take_empty_chunk() {
-  for (const auto& [begin, size] : chunks_) {
-    const auto found = free_.find(begin);
-    if (found == free_.end() || found->second != size) continue;
-    const std::pair<cu::DevicePtr, Bytes> chunk{begin, size};
+  for (auto it = chunks_.begin(); it != chunks_.end(); ++it) {
+    const std::pair<cu::DevicePtr, Bytes> chunk = *it;
+    const auto found = free_.find(chunk.first);
+    if (found == free_.end() || found->second != chunk.second) continue;
     free_.erase(found);
-    chunks_.erase(begin);
-    chunk_bytes_ -= size;
+    chunks_.erase(it);
+    chunk_bytes_ -= chunk.second;
     return chunk;
   }
   return std::nullopt;
