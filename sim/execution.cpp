@@ -123,7 +123,8 @@ void World::finished(Op& op, base::Nanos) {
       });
       if (tagged > 0) {
         report(*op.stream->context->process, "TAG-READ", false,
-               describe(op) + " copies " + std::to_string(tagged) + " bytes that exist only as a tag; the host gets zeros");
+               describe(op) + " copies " + std::to_string(tagged) +
+                   " bytes that exist only as a tag; the host gets zeros");
       }
       break;
     }

@@ -25,9 +25,9 @@ struct Hazard {
   std::string rule;
   bool exposure = false;
   int process = 0;
-  std::string call;               // the driver call that brought it to light
-  std::uint64_t call_index = 0;   // how many calls that process had made, this one included
-  std::string what;               // one line
+  std::string call;              // the driver call that brought it to light
+  std::uint64_t call_index = 0;  // how many calls that process had made, this one included
+  std::string what;              // one line
   base::Nanos at = 0;
 };
 

@@ -13,15 +13,17 @@ constexpr std::size_t kPageBytes = 4096;
 
 // Lazily committed where the system does so for large blocks, as the C library does on the systems we run on.
 void* page_alloc(Bytes size) {
-  return ::operator new(static_cast<std::size_t>(round_up(size, kPageBytes)), std::align_val_t{kPageBytes}, std::nothrow);
+  return ::operator new (static_cast<std::size_t>(round_up(size, kPageBytes)), std::align_val_t{kPageBytes},
+                         std::nothrow);
 }
 
 void page_free(std::uintptr_t base) {
-  ::operator delete(reinterpret_cast<void*>(base), std::align_val_t{kPageBytes});  // NOLINT: our own address
+  ::operator delete (reinterpret_cast<void*>(base), std::align_val_t{kPageBytes});  // NOLINT: our own address
 }
 }  // namespace
 
-bool DeclaredMemory::declare(const void* base, Bytes size, std::uint64_t tag, std::vector<RealRange> real, bool pinned) {
+bool DeclaredMemory::declare(const void* base, Bytes size, std::uint64_t tag, std::vector<RealRange> real,
+                             bool pinned) {
   const std::uintptr_t begin = address_of(base);
   if (size == 0 || begin + size < begin) return false;
   Bytes last = 0;

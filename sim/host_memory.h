@@ -59,10 +59,10 @@ class PinnedMemory {
     Kind kind = Kind::kAllocated;
   };
 
-  void* allocate(Bytes size);  // null: the system refuses
-  bool add_registered(void* base, Bytes size);  // false: overlaps pinned memory
-  const Range* find(const void* base) const;    // that begins there
-  void remove(const void* base);                // frees what allocate() made
+  void* allocate(Bytes size);                         // null: the system refuses
+  bool add_registered(void* base, Bytes size);        // false: overlaps pinned memory
+  const Range* find(const void* base) const;          // that begins there
+  void remove(const void* base);                      // frees what allocate() made
   bool covers(const void* begin, Bytes bytes) const;  // by one range
   void clear();
   Bytes bytes() const { return bytes_; }

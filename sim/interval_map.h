@@ -36,7 +36,8 @@ class IntervalMap {
     const std::size_t first = split(begin);
     const std::size_t last = split(end);
     runs_[first].value = std::move(value);
-    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(first) + 1, runs_.begin() + static_cast<std::ptrdiff_t>(last));
+    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                runs_.begin() + static_cast<std::ptrdiff_t>(last));
     merge(first, first + 1);
   }
 

@@ -1,8 +1,8 @@
 // The simulated machine: cards and processes as objects, on the clock of an executor.
 //
 // Many machines may live in one program; each is a world of its own, with its own card UUIDs. Any thread may call
-// anything here and in the processes' drivers. Same seed, same calls: the same run, to the nanosecond and the byte, on a
-// VirtualExecutor. Include this header to use the room; the others are its inside, but for process.h, hazards.h,
+// anything here and in the processes' drivers. Same seed, same calls: the same run, to the nanosecond and the byte, on
+// a VirtualExecutor. Include this header to use the room; the others are its inside, but for process.h, hazards.h,
 // options.h, stats.h and profile.h, which this one brings along.
 #pragma once
 
@@ -45,8 +45,8 @@ class Machine {
   bool undeclare_host(const void* base);
 
   // What the kernel tidegate_checksum adds for device memory that holds a copy of [host, host + bytes): the sum of
-  // base::checksum's terms over the words that hold real bytes, plus a term for each maximal run of one tag, which mixes
-  // tag, source offset, position and length.
+  // base::checksum's terms over the words that hold real bytes, plus a term for each maximal run of one tag, which
+  // mixes tag, source offset, position and length.
   std::uint64_t expected_checksum(const void* host, Bytes bytes) const;
 
   Hazards hazards() const;                    // a copy

@@ -47,28 +47,28 @@ struct Op {
   VectorClock clock;
 
   // Effect.
-  std::vector<Span> source;       // device memory read
-  std::vector<Span> destination;  // device memory written
-  std::vector<Piece> host_source; // kCopyH2D: what the host range holds, pointers into host memory
+  std::vector<Span> source;        // device memory read
+  std::vector<Span> destination;   // device memory written
+  std::vector<Piece> host_source;  // kCopyH2D: what the host range holds, pointers into host memory
   unsigned char* host_destination = nullptr;
   const void* host_begin = nullptr;  // the host range of a copy, for HOST-FREE
   Bytes bytes = 0;
   unsigned char fill = 0;
   KernelId kernel = KernelId::kChecksum;
-  std::uint64_t result = 0;     // kKernel checksum: what it will add
+  std::uint64_t result = 0;         // kKernel checksum: what it will add
   cu::Status fault = cu::kSuccess;  // raised when the operation starts
-  std::string fault_text;       // empty: already reported
-  std::uint64_t call_index = 0; // the call that submitted it
+  std::string fault_text;           // empty: already reported
+  std::uint64_t call_index = 0;     // the call that submitted it
 };
 
 struct Stream {
   std::uint64_t handle = 0;  // 0: the legacy default stream
   Context* context = nullptr;
-  bool blocking = true;      // takes part in the default stream's order
+  bool blocking = true;  // takes part in the default stream's order
   bool destroyed = false;
-  std::uint32_t slot = 0;    // in vector clocks
-  VectorClock clock;         // what the next operation on this stream is ordered after
-  Epoch epoch = 0;           // of the last operation
+  std::uint32_t slot = 0;          // in vector clocks
+  VectorClock clock;               // what the next operation on this stream is ordered after
+  Epoch epoch = 0;                 // of the last operation
   std::uint64_t host_version = 0;  // of the host clock last joined
   std::deque<std::shared_ptr<Op>> pending;
   std::uint64_t capture = 0;  // id of the capture it takes part in, or 0

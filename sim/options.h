@@ -6,7 +6,8 @@
 namespace tidegate::sim {
 
 struct MachineOptions {
-  // RACE, UNWRITTEN and exposures. Off, for big benchmarks: hits of H-4 and faults are still found, contents still kept.
+  // RACE, UNWRITTEN and exposures. Off, for big benchmarks: hits of H-4 and faults are still found, contents still
+  // kept.
   bool detect = true;
   // Keep a log of every call and every operation as text; Machine::trace(). Grows without bound.
   bool trace = false;

@@ -6,15 +6,16 @@ namespace tidegate::sim {
 
 namespace {
 
-bool conflict(AccessKind a, AccessKind b) {
-  return a == AccessKind::kWrite || b == AccessKind::kWrite || a != b;
-}
+bool conflict(AccessKind a, AccessKind b) { return a == AccessKind::kWrite || b == AccessKind::kWrite || a != b; }
 
 const char* verb_of(AccessKind kind) {
   switch (kind) {
-    case AccessKind::kRead: return "reads";
-    case AccessKind::kWrite: return "writes";
-    case AccessKind::kAtomic: return "adds to";
+    case AccessKind::kRead:
+      return "reads";
+    case AccessKind::kWrite:
+      return "writes";
+    case AccessKind::kAtomic:
+      return "adds to";
   }
   return "?";
 }
@@ -62,11 +63,11 @@ void note_access(World& world, Process& process, Op& op, const std::vector<Span>
         if (reported || !conflict(earlier.kind, kind) || clock.covers(earlier.stamp)) continue;
         reported = true;
         world.report(process, "RACE", false,
-                     std::string(name_of(op.kind)) + " on stream " + std::to_string(op.stream->handle) + " " + verb_of(kind) +
-                         " bytes " + std::to_string(begin) + " ... " + std::to_string(end) + " of block " +
-                         std::to_string(span.block().id) + ", which operation " + std::to_string(earlier.stamp.epoch) +
-                         " of stream slot " + std::to_string(earlier.stamp.slot) + " " + verb_of(earlier.kind) +
-                         " without an order between the two");
+                     std::string(name_of(op.kind)) + " on stream " + std::to_string(op.stream->handle) + " " +
+                         verb_of(kind) + " bytes " + std::to_string(begin) + " ... " + std::to_string(end) +
+                         " of block " + std::to_string(span.block().id) + ", which operation " +
+                         std::to_string(earlier.stamp.epoch) + " of stream slot " + std::to_string(earlier.stamp.slot) +
+                         " " + verb_of(earlier.kind) + " without an order between the two");
       }
       if (kind == AccessKind::kWrite) {
         accesses.clear();

@@ -1,7 +1,8 @@
 // The linux personality (reference: rules L-1, L-2, L-7, L-9): memory is committed at once or refused, given back at
 // once, seen by everybody; unmapping in use is an illegal address in the process that did it.
-#include "sim/card.h"
 #include "sim/personality.h"
+
+#include "sim/card.h"
 
 namespace tidegate::sim {
 
@@ -17,7 +18,9 @@ class LinuxPersonality final : public Personality {
     return cu::kSuccess;
   }
 
-  void give_back(CardState& card, Process& process, Bytes bytes, base::Nanos) override { card.discharge(process, bytes); }
+  void give_back(CardState& card, Process& process, Bytes bytes, base::Nanos) override {
+    card.discharge(process, bytes);
+  }
 
   MemInfo mem_info(const CardState& card, const Process&) override {
     return {card.profile.cuda_total() - card.used, card.profile.cuda_total()};

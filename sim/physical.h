@@ -59,10 +59,11 @@ struct Mapping {
   std::shared_ptr<PhysicalBlock> block;
   Bytes block_offset = 0;
   MappingKind kind = MappingKind::kVmm;
-  std::uint64_t owner = 0;  // kAlloc: the context that frees it when destroyed; kPool: the pool
+  Bytes requested = 0;                           // kPool: before rounding
+  std::uint64_t owner = 0;                       // kAlloc: the context that frees it when destroyed; kPool: the pool
   std::array<std::uint8_t, kMaxCards> access{};  // cu::MemAccessFlags per card
-  std::vector<Op*> pending;   // queued or running work that refers to it
-  std::vector<Stamp> uses;    // per stream the latest operation that referred to it
+  std::vector<Op*> pending;                      // queued or running work that refers to it
+  std::vector<Stamp> uses;                       // per stream the latest operation that referred to it
 
   cu::DevicePtr end() const { return va + size; }
 };

@@ -45,7 +45,7 @@ class Process {
   bool hold(int card, Bytes bytes);
 
   // --- For the room only; the world's lock guards all of it. ---
-  struct Thread {  // per calling thread
+  struct Thread {                         // per calling thread
     std::vector<std::uint64_t> contexts;  // the stack of current contexts
     cu::CaptureMode capture_mode = cu::kCaptureGlobal;
   };
@@ -72,9 +72,9 @@ class Process {
   std::map<std::uint64_t, std::shared_ptr<MemPool>> pools;
   AddressSpace space;
   PinnedMemory pinned;
-  std::map<int, SubAllocator> small;       // of cuMemAlloc, per card
+  std::map<int, SubAllocator> small;                               // of cuMemAlloc, per card
   std::map<cu::DevicePtr, std::shared_ptr<PhysicalBlock>> chunks;  // behind every SubAllocator's chunk
-  std::map<int, Bytes> graphics;           // hold()
+  std::map<int, Bytes> graphics;                                   // hold()
   std::uint64_t next_handle = 0x1000;
   std::uint64_t next_block = 1;
   driver::FunctionId last_call{};  // what hazards are attributed to
@@ -82,7 +82,7 @@ class Process {
   // Clocks.
   VectorClock host;
   std::uint64_t host_version = 0;
-  std::vector<Epoch> slots;                 // per slot the last epoch used
+  std::vector<Epoch> slots;  // per slot the last epoch used
   std::vector<std::uint32_t> free_slots;
 
   std::uint64_t new_handle() { return next_handle += 0x10; }

@@ -135,7 +135,8 @@ void read_memory(Group group, Profile& profile) {
   profile.context = static_cast<Bytes>(group.integer("context_mib", 0, 65536)) * kMiB;
   profile.granularity = static_cast<Bytes>(group.integer("granularity_kib", 4, 1024 * 1024)) * kKiB;
   profile.vram_gb_per_s = group.number("bandwidth_gb_per_s", 0.1, 1e6);
-  if (profile.reserved + profile.context >= profile.total) group.complain("reserved_mib", "and a context leave nothing of total_mib");
+  if (profile.reserved + profile.context >= profile.total)
+    group.complain("reserved_mib", "and a context leave nothing of total_mib");
   if (profile.granularity % 4096 != 0 || (profile.granularity & (profile.granularity - 1)) != 0) {
     group.complain("granularity_kib", "must be a power of two");
   }

@@ -62,8 +62,8 @@ struct Profile {
   static base::Nanos transfer_ns(Bytes bytes, double gb_per_s);
 };
 
-// By the name of a compiled-in profile, or by the path of a file. Errors are one line naming file and key: unknown keys,
-// missing keys and absurd values are refused.
+// By the name of a compiled-in profile, or by the path of a file. Errors are one line naming file and key: unknown
+// keys, missing keys and absurd values are refused.
 Result<Profile> load_profile(const std::string& name_or_path);
 
 // The same from text; `where` stands for the file in messages.

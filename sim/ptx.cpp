@@ -62,9 +62,13 @@ cu::Status read_module(const void* image, std::vector<const BuiltinKernel*>& ent
   }
   if (bytes[0] != 0 && bytes[0] < 0x80 && (bytes[0] >= 0x20 || is_space(static_cast<char>(bytes[0])))) {
     const std::string text = without_comments(static_cast<const char*>(image));
+    if (text.find(".version") != std::string::npos && text.find(".target") == std::string::npos) {
+      why = "the module is PTX without a .target";
+      return cu::kInvalidPtx;
+    }
     if (text.find(".version") == std::string::npos) {
       why = "the module is text, but no PTX: it has no .version";
-      return cu::kInvalidPtx;
+      return cu::kInvalidImage;
     }
     constexpr std::string_view kEntry = ".entry";
     for (std::size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at + 1)) {

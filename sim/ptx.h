@@ -17,8 +17,8 @@ struct BuiltinKernel {
 const BuiltinKernel* find_builtin(const std::string& name);
 const BuiltinKernel& builtin(KernelId id);
 
-// The entries of a module image. kInvalidImage: not text; kNoBinaryForGpu: machine code of a real card, or an entry
-// that is not built in; kInvalidPtx: text, but no PTX. `why` is one line then.
+// The entries of a module image. kInvalidImage: neither PTX nor machine code; kNoBinaryForGpu: machine code of a real
+// card, or an entry that is not built in; kInvalidPtx: PTX without a target. `why` is one line then.
 cu::Status read_module(const void* image, std::vector<const BuiltinKernel*>& entries, std::string& why);
 
 }  // namespace tidegate::sim

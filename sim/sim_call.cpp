@@ -57,6 +57,8 @@ CallRules rules_of(Id id) {
     case Id::mem_free_host:
     case Id::mem_host_register:
     case Id::mem_host_unregister:
+    case Id::stream_query:
+    case Id::stream_synchronize:
     case Id::event_query:
     case Id::event_synchronize:
       rules.needs_context = true;
@@ -75,22 +77,6 @@ base::Nanos cost_of(const World& world, Id id, Bytes bytes, std::uint64_t times)
 
 namespace {
 
-// Where a call that is unsafe during capture comes in: what the capture modes say (see the driver's documentation of
-// cuThreadExchangeStreamCaptureMode).
-cu::Status check_capture(Call& call) {
-  if (call.process.captures.empty() || call.thread.capture_mode == cu::kCaptureRelaxed) return cu::kSuccess;
-  bool refused = false;
-  for (const auto& [id, capture] : call.process.captures) {
-    const bool own = capture->thread == call.thread_id;
-    const bool counts = own ? capture->mode != cu::kCaptureRelaxed
-                            : capture->mode == cu::kCaptureGlobal && call.thread.capture_mode == cu::kCaptureGlobal;
-    if (!counts) continue;
-    invalidate(*capture);
-    refused = true;
-  }
-  return refused ? cu::kStreamCaptureUnsupported : cu::kSuccess;
-}
-
 cu::Status injected(Process& process, Id id) {
   for (auto it = process.injections.begin(); it != process.injections.end(); ++it) {
     if (it->id != id) continue;
@@ -106,6 +92,20 @@ cu::Status injected(Process& process, Id id) {
 }
 
 }  // namespace
+
+cu::Status check_capture(Call& call) {
+  if (call.process.captures.empty() || call.thread.capture_mode == cu::kCaptureRelaxed) return cu::kSuccess;
+  bool refused = false;
+  for (const auto& [id, capture] : call.process.captures) {
+    const bool own = capture->thread == call.thread_id;
+    const bool counts = own ? capture->mode != cu::kCaptureRelaxed
+                            : capture->mode == cu::kCaptureGlobal && call.thread.capture_mode == cu::kCaptureGlobal;
+    if (!counts) continue;
+    invalidate(*capture);
+    refused = true;
+  }
+  return refused ? cu::kStreamCaptureUnsupported : cu::kSuccess;
+}
 
 cu::Status enter_call(Call& call) {
   Process& process = call.process;

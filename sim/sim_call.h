@@ -25,8 +25,8 @@ struct Call {
 
 struct CallRules {
   bool needs_init = true;
-  bool needs_context = false;  // a current one
-  bool tolerates_sticky = false;  // works although the current context has failed
+  bool needs_context = false;      // a current one
+  bool tolerates_sticky = false;   // works although the current context has failed
   bool unsafe_in_capture = false;  // refused, and fatal to the capture, unless the thread's mode allows it
 };
 
@@ -83,6 +83,9 @@ bool captured(Call& call, const std::shared_ptr<Stream>& stream, cu::Status& sta
 bool record_in_capture(Call& call, const std::shared_ptr<Stream>& stream, EventObject& event, cu::Status& status);
 bool wait_in_capture(Call& call, const std::shared_ptr<Stream>& stream, const EventObject& event, cu::Status& status);
 void invalidate(Capture& capture);
+// For calls that are unsafe during capture: what the capture modes say (the driver's documentation of
+// cuThreadExchangeStreamCaptureMode; which calls are unsafe was measured with driver 580). Invalidates what it must.
+cu::Status check_capture(Call& call);
 
 // --- Submission (sim_submit.cpp) ---
 // A new operation of this call on `stream`.
@@ -105,7 +108,8 @@ cu::Status free_to_pool(Call& call, const std::shared_ptr<Mapping>& mapping);
 cu::DevicePtr add_chunk(Call& call, int card, SubAllocator& allocator, Bytes bytes, cu::Status& status);
 void give_chunk_back(World& world, Process& process, cu::DevicePtr begin, Bytes bytes);
 // A mapping of a taken part of a chunk, accessible to its card.
-std::shared_ptr<Mapping> map_part(Process& process, cu::DevicePtr chunk, cu::DevicePtr begin, Bytes bytes, MappingKind kind);
+std::shared_ptr<Mapping> map_part(Process& process, cu::DevicePtr chunk, cu::DevicePtr begin, Bytes bytes,
+                                  MappingKind kind);
 
 // --- Contexts (sim_driver_context.cpp) ---
 void destroy_context(World& world, Process& process, Context& context);

@@ -11,7 +11,8 @@ namespace tidegate::sim {
 SimDriver::SimDriver(World& world, Process& process)
     : world_(world),
       process_(process),
-      description_("simulated card " + (world.cards.empty() ? std::string("(none)") : world.cards.front()->profile.name)) {}
+      description_("simulated card " +
+                   (world.cards.empty() ? std::string("(none)") : world.cards.front()->profile.name)) {}
 
 cu::Status SimDriver::init(unsigned flags) {
   return run_call(world_, process_, Id::init, cost_of(world_, Id::init, 0), [&](Call&) {
@@ -93,19 +94,45 @@ cu::Status SimDriver::device_get_attribute(int* value, DeviceAttribute attribute
     const CardState* card = card_at(world_, device);
     if (card == nullptr) return cu::kInvalidDevice;
     switch (attribute) {
-      case cu::kAttrMultiprocessorCount: *value = card->profile.multiprocessors; return cu::kSuccess;
-      case cu::kAttrIntegrated: *value = 0; return cu::kSuccess;
-      case cu::kAttrPciBusId: *value = card->index + 1; return cu::kSuccess;
-      case cu::kAttrPciDeviceId: *value = 0; return cu::kSuccess;
-      case cu::kAttrPciDomainId: *value = 0; return cu::kSuccess;
-      case cu::kAttrTccDriver: *value = 0; return cu::kSuccess;
-      case cu::kAttrAsyncEngineCount: *value = 2; return cu::kSuccess;
-      case cu::kAttrUnifiedAddressing: *value = 1; return cu::kSuccess;
-      case cu::kAttrComputeCapabilityMajor: *value = card->profile.compute_major; return cu::kSuccess;
-      case cu::kAttrComputeCapabilityMinor: *value = card->profile.compute_minor; return cu::kSuccess;
-      case cu::kAttrHostRegisterSupported: *value = 1; return cu::kSuccess;
-      case cu::kAttrVirtualMemoryManagementSupported: *value = 1; return cu::kSuccess;
-      case cu::kAttrMemoryPoolsSupported: *value = 1; return cu::kSuccess;
+      case cu::kAttrMultiprocessorCount:
+        *value = card->profile.multiprocessors;
+        return cu::kSuccess;
+      case cu::kAttrIntegrated:
+        *value = 0;
+        return cu::kSuccess;
+      case cu::kAttrPciBusId:
+        *value = card->index + 1;
+        return cu::kSuccess;
+      case cu::kAttrPciDeviceId:
+        *value = 0;
+        return cu::kSuccess;
+      case cu::kAttrPciDomainId:
+        *value = 0;
+        return cu::kSuccess;
+      case cu::kAttrTccDriver:
+        *value = 0;
+        return cu::kSuccess;
+      case cu::kAttrAsyncEngineCount:
+        *value = 2;
+        return cu::kSuccess;
+      case cu::kAttrUnifiedAddressing:
+        *value = 1;
+        return cu::kSuccess;
+      case cu::kAttrComputeCapabilityMajor:
+        *value = card->profile.compute_major;
+        return cu::kSuccess;
+      case cu::kAttrComputeCapabilityMinor:
+        *value = card->profile.compute_minor;
+        return cu::kSuccess;
+      case cu::kAttrHostRegisterSupported:
+        *value = 1;
+        return cu::kSuccess;
+      case cu::kAttrVirtualMemoryManagementSupported:
+        *value = 1;
+        return cu::kSuccess;
+      case cu::kAttrMemoryPoolsSupported:
+        *value = 1;
+        return cu::kSuccess;
     }
     return cu::kInvalidValue;
   });

@@ -43,7 +43,6 @@ class SimDriver final : public driver::Driver {
 #undef TG_DECLARE
 
  private:
-
   World& world_;
   Process& process_;
   std::string description_;

@@ -4,7 +4,7 @@
 namespace tidegate::sim {
 
 namespace {
-constexpr Bytes kSmall = kMiB;           // below it, allocations share chunks
+constexpr Bytes kSmall = kMiB;  // up to it, allocations share chunks (measured: driver 580)
 constexpr Bytes kSmallChunk = 2 * kMiB;
 
 void add_mapping(Process& process, const std::shared_ptr<Mapping>& mapping) {
@@ -39,7 +39,8 @@ void give_chunk_back(World& world, Process& process, cu::DevicePtr begin, Bytes 
   world.release_if_unused(block);
 }
 
-std::shared_ptr<Mapping> map_part(Process& process, cu::DevicePtr chunk, cu::DevicePtr begin, Bytes bytes, MappingKind kind) {
+std::shared_ptr<Mapping> map_part(Process& process, cu::DevicePtr chunk, cu::DevicePtr begin, Bytes bytes,
+                                  MappingKind kind) {
   auto mapping = std::make_shared<Mapping>();
   mapping->va = begin;
   mapping->size = bytes;
@@ -65,7 +66,7 @@ cu::Status SimDriver::mem_alloc(DevicePtr* ptr, std::size_t bytes) {
     if (ptr == nullptr || bytes == 0) return cu::kInvalidValue;
     cu::Status status = cu::kSuccess;
     std::shared_ptr<Mapping> mapping;
-    if (bytes < kSmall) {
+    if (bytes <= kSmall) {
       SubAllocator& small = process_.small[call.context->card];
       const Bytes size = round_up(bytes, SubAllocator::kGrain);
       auto at = small.take(size);
@@ -113,11 +114,12 @@ cu::Status SimDriver::mem_free(DevicePtr ptr) {
     if (mapping->kind == MappingKind::kPool) return free_to_pool(call, mapping);
     world_.remove_mapping(process_, mapping, "free");
     SubAllocator& small = process_.small[card];
-    if (mapping->size >= kSmall) {
+    if (mapping->size > kSmall) {
       process_.space.unreserve(mapping->va, mapping->size);
     } else {
       small.put(mapping->va, mapping->size);
-      while (const auto chunk = small.take_empty_chunk()) give_chunk_back(world_, process_, chunk->first, chunk->second);
+      while (const auto chunk = small.take_empty_chunk())
+        give_chunk_back(world_, process_, chunk->first, chunk->second);
     }
     return cu::kSuccess;
   });

@@ -54,8 +54,11 @@ bool captured(Call& call, const std::shared_ptr<Stream>& stream, cu::Status& sta
   if (refused_for_default_stream(call, *stream, status)) return true;
   const std::shared_ptr<Capture> capture = capture_of(call, *stream);
   if (capture == nullptr) return false;
-  const bool asks = call.id == Id::stream_query || call.id == Id::stream_synchronize;
-  if (asks) invalidate(*capture);
+  if (call.id == Id::stream_query || call.id == Id::stream_synchronize) {
+    invalidate(*capture);
+    status = cu::kStreamCaptureUnsupported;
+    return true;
+  }
   status = capture->invalidated ? cu::kStreamCaptureInvalidated : cu::kSuccess;
   if (status == cu::kSuccess) add_node(*capture, *stream);
   return true;
@@ -79,7 +82,7 @@ bool wait_in_capture(Call& call, const std::shared_ptr<Stream>& stream, const Ev
   std::shared_ptr<Capture> capture = capture_of(call, *stream);
   const auto* source = event.capture == 0 ? nullptr : find_in(call.process.captures, event.capture);
   if (source == nullptr) {
-    if (capture == nullptr) return false;
+    if (capture == nullptr || event.record == nullptr) return false;  // never recorded: waits for nothing, here too
     // The capture would depend on work outside of it.
     invalidate(*capture);
     status = kStreamCaptureIsolation;
@@ -111,70 +114,74 @@ bool wait_in_capture(Call& call, const std::shared_ptr<Stream>& stream, const Ev
 }
 
 cu::Status SimDriver::stream_begin_capture(Stream handle, CaptureMode mode) {
-  return run_call(world_, process_, Id::stream_begin_capture, cost_of(world_, Id::stream_begin_capture, 0), [&](Call& call) {
-    if (mode < cu::kCaptureGlobal || mode > cu::kCaptureRelaxed) return cu::kInvalidValue;
-    std::shared_ptr<sim::Stream> stream;
-    const cu::Status status = find_stream(call, handle, stream);
-    if (status != cu::kSuccess) return status;
-    if (stream->handle == 0) return cu::kStreamCaptureUnsupported;
-    if (stream->capture != 0) return cu::kIllegalState;
-    auto capture = std::make_shared<Capture>();
-    capture->origin = stream->handle;
-    capture->thread = call.thread_id;
-    capture->mode = mode;
-    capture->members.push_back(stream);
-    capture->clocks.emplace_back();
-    stream->capture = process_.new_handle();
-    process_.captures[stream->capture] = std::move(capture);
-    return cu::kSuccess;
-  });
+  return run_call(world_, process_, Id::stream_begin_capture, cost_of(world_, Id::stream_begin_capture, 0),
+                  [&](Call& call) {
+                    if (mode < cu::kCaptureGlobal || mode > cu::kCaptureRelaxed) return cu::kInvalidValue;
+                    std::shared_ptr<sim::Stream> stream;
+                    const cu::Status status = find_stream(call, handle, stream);
+                    if (status != cu::kSuccess) return status;
+                    if (stream->handle == 0) return cu::kStreamCaptureUnsupported;
+                    if (stream->capture != 0) return cu::kIllegalState;
+                    auto capture = std::make_shared<Capture>();
+                    capture->origin = stream->handle;
+                    capture->thread = call.thread_id;
+                    capture->mode = mode;
+                    capture->members.push_back(stream);
+                    capture->clocks.emplace_back();
+                    stream->capture = process_.new_handle();
+                    process_.captures[stream->capture] = std::move(capture);
+                    return cu::kSuccess;
+                  });
 }
 
 cu::Status SimDriver::stream_end_capture(Stream handle, Graph* graph) {
-  return run_call(world_, process_, Id::stream_end_capture, cost_of(world_, Id::stream_end_capture, 0), [&](Call& call) {
-    if (graph == nullptr) return cu::kInvalidValue;
-    std::shared_ptr<sim::Stream> stream;
-    const cu::Status status = find_stream(call, handle, stream);
-    if (status != cu::kSuccess) return status;
-    const std::shared_ptr<Capture> capture = capture_of(call, *stream);
-    if (capture == nullptr) return cu::kIllegalState;
-    if (capture->origin != stream->handle) return cu::kStreamCaptureUnmatched;
-    if (capture->mode != cu::kCaptureRelaxed && capture->thread != call.thread_id) return kStreamCaptureWrongThread;
-    bool joined = true;
-    for (std::uint32_t i = 0; i < capture->members.size(); ++i) {
-      joined = joined && capture->clocks[0].at(i) >= capture->clocks[i].at(i);
-    }
-    process_.captures.erase(stream->capture);
-    for (const auto& member : capture->members) member->capture = 0;
-    *graph = nullptr;
-    if (capture->invalidated) return cu::kStreamCaptureInvalidated;
-    if (!joined) return kStreamCaptureUnjoined;
-    const std::uint64_t number = process_.new_handle();
-    process_.graphs[number] = capture->nodes;
-    *graph = to_handle<cu::Graph>(number);
-    return cu::kSuccess;
-  });
+  return run_call(world_, process_, Id::stream_end_capture, cost_of(world_, Id::stream_end_capture, 0),
+                  [&](Call& call) {
+                    if (graph == nullptr) return cu::kInvalidValue;
+                    std::shared_ptr<sim::Stream> stream;
+                    const cu::Status status = find_stream(call, handle, stream);
+                    if (status != cu::kSuccess) return status;
+                    const std::shared_ptr<Capture> capture = capture_of(call, *stream);
+                    if (capture == nullptr) return cu::kIllegalState;
+                    if (capture->origin != stream->handle) return cu::kStreamCaptureUnmatched;
+                    if (capture->mode != cu::kCaptureRelaxed && capture->thread != call.thread_id)
+                      return kStreamCaptureWrongThread;
+                    bool joined = true;
+                    for (std::uint32_t i = 0; i < capture->members.size(); ++i) {
+                      joined = joined && capture->clocks[0].at(i) >= capture->clocks[i].at(i);
+                    }
+                    process_.captures.erase(stream->capture);
+                    for (const auto& member : capture->members) member->capture = 0;
+                    *graph = nullptr;
+                    if (capture->invalidated) return cu::kStreamCaptureInvalidated;
+                    if (!joined) return kStreamCaptureUnjoined;
+                    const std::uint64_t number = process_.new_handle();
+                    process_.graphs[number] = capture->nodes;
+                    *graph = to_handle<cu::Graph>(number);
+                    return cu::kSuccess;
+                  });
 }
 
 cu::Status SimDriver::stream_is_capturing(Stream handle, CaptureStatus* capture_status) {
-  return run_call(world_, process_, Id::stream_is_capturing, cost_of(world_, Id::stream_is_capturing, 0), [&](Call& call) {
-    if (capture_status == nullptr) return cu::kInvalidValue;
-    std::shared_ptr<sim::Stream> stream;
-    const cu::Status status = find_stream(call, handle, stream);
-    if (status != cu::kSuccess) return status;
-    if (stream->handle == 0) {
-      for (const auto& [id, capture] : process_.captures) {
-        for (const auto& member : capture->members) {
-          if (member->context == stream->context && member->blocking) return cu::kStreamCaptureImplicit;
-        }
-      }
-    }
-    const std::shared_ptr<Capture> capture = capture_of(call, *stream);
-    *capture_status = capture == nullptr         ? cu::kCaptureNone
-                      : capture->invalidated ? cu::kCaptureInvalidated
-                                             : cu::kCaptureActive;
-    return cu::kSuccess;
-  });
+  return run_call(world_, process_, Id::stream_is_capturing, cost_of(world_, Id::stream_is_capturing, 0),
+                  [&](Call& call) {
+                    if (capture_status == nullptr) return cu::kInvalidValue;
+                    std::shared_ptr<sim::Stream> stream;
+                    const cu::Status status = find_stream(call, handle, stream);
+                    if (status != cu::kSuccess) return status;
+                    if (stream->handle == 0) {
+                      for (const auto& [id, capture] : process_.captures) {
+                        for (const auto& member : capture->members) {
+                          if (member->context == stream->context && member->blocking) return cu::kStreamCaptureImplicit;
+                        }
+                      }
+                    }
+                    const std::shared_ptr<Capture> capture = capture_of(call, *stream);
+                    *capture_status = capture == nullptr     ? cu::kCaptureNone
+                                      : capture->invalidated ? cu::kCaptureInvalidated
+                                                             : cu::kCaptureActive;
+                    return cu::kSuccess;
+                  });
 }
 
 cu::Status SimDriver::thread_exchange_stream_capture_mode(CaptureMode* mode) {

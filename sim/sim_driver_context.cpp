@@ -66,9 +66,8 @@ void destroy_context(World& world, Process& process, Context& context) {
   }
   for (const auto& mapping : gone) {
     world.remove_mapping(process, mapping, "context destroyed");
-    const auto chunk = std::find_if(process.chunks.begin(), process.chunks.end(), [&](const auto& entry) {
-      return entry.second == mapping->block;
-    });
+    const auto chunk = std::find_if(process.chunks.begin(), process.chunks.end(),
+                                    [&](const auto& entry) { return entry.second == mapping->block; });
     if (chunk == process.chunks.end()) {
       process.space.unreserve(mapping->va, mapping->size);
     } else {

@@ -22,12 +22,14 @@ std::vector<std::shared_ptr<Op>> copies_touching(const Process& process, const v
   return found;
 }
 
-// The driver would go on reading what the program gave back: reported, then waited for, so that the simulation does not.
+// The driver would go on reading what the program gave back: reported, then waited for, so that the simulation does
+// not.
 cu::Status drain_host_range(Call& call, const void* begin, Bytes bytes, const char* verb) {
   std::vector<std::shared_ptr<Op>> copies = copies_touching(call.process, begin, bytes);
   if (copies.empty()) return cu::kSuccess;
-  call.world.report(call.process, "HOST-FREE", false,
-                    std::string(verb) + " of host memory under " + std::to_string(copies.size()) + " queued or running copies");
+  call.world.report(
+      call.process, "HOST-FREE", false,
+      std::string(verb) + " of host memory under " + std::to_string(copies.size()) + " queued or running copies");
   const bool alive = call.world.wait_until(call.process, [&] {
     std::erase_if(copies, [](const auto& op) { return op->done; });
     return copies.empty();
@@ -35,9 +37,12 @@ cu::Status drain_host_range(Call& call, const void* begin, Bytes bytes, const ch
   return alive ? cu::kSuccess : cu::kDeinitialized;
 }
 
-cu::Status unpin(Call& call, const void* ptr, PinnedMemory::Kind kind, cu::Status unknown, const char* verb) {
+cu::Status unpin(Call& call, const void* ptr, PinnedMemory::Kind kind, const char* verb) {
   const PinnedMemory::Range* range = call.process.pinned.find(ptr);
-  if (range == nullptr || range->kind != kind) return unknown;
+  if (range == nullptr || range->kind != kind) {
+    const bool unknown = kind == PinnedMemory::Kind::kRegistered && !call.process.pinned.covers(ptr, 1);
+    return unknown ? cu::kHostMemoryNotRegistered : cu::kInvalidValue;
+  }
   const cu::Status status = drain_host_range(call, ptr, range->size, verb);
   if (status != cu::kSuccess) return status;
   call.process.pinned.remove(ptr);
@@ -60,8 +65,12 @@ Bytes pinned_size(World& world, const Process& process, const void* ptr) {
 
 cu::Status SimDriver::mem_host_alloc(void** ptr, std::size_t bytes, unsigned flags) {
   return run_call(world_, process_, Id::mem_host_alloc, cost_of(world_, Id::mem_host_alloc, bytes), [&](Call&) {
-    if (ptr == nullptr || bytes == 0 || flags > 7) return cu::kInvalidValue;
+    if (ptr == nullptr || flags > 7) return cu::kInvalidValue;
     if (over_limit(world_, process_, bytes)) return cu::kOutOfMemory;
+    if (bytes == 0) {
+      *ptr = nullptr;
+      return cu::kSuccess;
+    }
     void* memory = process_.pinned.allocate(bytes);
     if (memory == nullptr) return cu::kOutOfMemory;
     process_.stats_.pinned = process_.pinned.bytes();
@@ -74,7 +83,7 @@ cu::Status SimDriver::mem_free_host(void* ptr) {
   const Bytes size = pinned_size(world_, process_, ptr);
   return run_call(world_, process_, Id::mem_free_host, cost_of(world_, Id::mem_free_host, size), [&](Call& call) {
     if (ptr == nullptr) return cu::kSuccess;
-    return unpin(call, ptr, PinnedMemory::Kind::kAllocated, cu::kInvalidValue, "free");
+    return unpin(call, ptr, PinnedMemory::Kind::kAllocated, "free");
   });
 }
 
@@ -82,6 +91,8 @@ cu::Status SimDriver::mem_host_register(void* ptr, std::size_t bytes, unsigned f
   return run_call(world_, process_, Id::mem_host_register, cost_of(world_, Id::mem_host_register, bytes), [&](Call&) {
     if (ptr == nullptr || bytes == 0 || flags > 15) return cu::kInvalidValue;
     if (over_limit(world_, process_, bytes)) return cu::kOutOfMemory;
+    const PinnedMemory::Range* known = process_.pinned.find(ptr);
+    if (known != nullptr && known->kind == PinnedMemory::Kind::kAllocated) return cu::kInvalidValue;
     if (!process_.pinned.add_registered(ptr, bytes)) return cu::kHostMemoryAlreadyRegistered;
     process_.stats_.pinned = process_.pinned.bytes();
     return cu::kSuccess;
@@ -90,10 +101,11 @@ cu::Status SimDriver::mem_host_register(void* ptr, std::size_t bytes, unsigned f
 
 cu::Status SimDriver::mem_host_unregister(void* ptr) {
   const Bytes size = pinned_size(world_, process_, ptr);
-  return run_call(world_, process_, Id::mem_host_unregister, cost_of(world_, Id::mem_host_unregister, size), [&](Call& call) {
-    if (ptr == nullptr) return cu::kInvalidValue;
-    return unpin(call, ptr, PinnedMemory::Kind::kRegistered, cu::kHostMemoryNotRegistered, "unregister");
-  });
+  return run_call(world_, process_, Id::mem_host_unregister, cost_of(world_, Id::mem_host_unregister, size),
+                  [&](Call& call) {
+                    if (ptr == nullptr) return cu::kInvalidValue;
+                    return unpin(call, ptr, PinnedMemory::Kind::kRegistered, "unregister");
+                  });
 }
 
 }  // namespace tidegate::sim

@@ -54,13 +54,14 @@ cu::Status SimDriver::module_get_function(Function* function, Module module, con
   });
 }
 
-cu::Status SimDriver::launch_kernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                    unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream handle, void** params,
-                                    void** extra) {
+cu::Status SimDriver::launch_kernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                    Stream handle, void** params, void** extra) {
   return run_call(world_, process_, Id::launch_kernel, cost_of(world_, Id::launch_kernel, 0), [&](Call& call) {
     constexpr std::uint64_t kMaxThreads = 1024;
     constexpr unsigned kMaxShared = 48 * 1024;
-    if (grid_x == 0 || grid_y == 0 || grid_z == 0 || block_x == 0 || block_y == 0 || block_z == 0) return cu::kInvalidValue;
+    if (grid_x == 0 || grid_y == 0 || grid_z == 0 || block_x == 0 || block_y == 0 || block_z == 0)
+      return cu::kInvalidValue;
     if (std::uint64_t{block_x} * block_y * block_z > kMaxThreads || shared_bytes > kMaxShared) return cu::kInvalidValue;
     const auto* found = find_in(process_.functions, to_number(function));
     if (found == nullptr) return cu::kInvalidHandle;

@@ -63,12 +63,20 @@ cu::DevicePtr take(Call& call, Pool& pool, Stream& stream, Bytes size, cu::Statu
   return *at;
 }
 
-cu::Status allocate(Call& call, cu::DevicePtr* ptr, Bytes bytes, const std::shared_ptr<Pool>& wanted, cu::Stream handle) {
-  if (ptr == nullptr || bytes == 0) return cu::kInvalidValue;
+cu::Status allocate(Call& call, cu::DevicePtr* ptr, Bytes bytes, const std::shared_ptr<Pool>& wanted,
+                    cu::Stream handle) {
+  if (ptr == nullptr) return cu::kInvalidValue;
   std::shared_ptr<Stream> stream;
   cu::Status status = find_stream(call, handle, stream);
   if (status != cu::kSuccess) return status;
-  if (captured(call, stream, status)) return status == cu::kSuccess ? cu::kStreamCaptureUnsupported : status;
+  // Memory that belongs to a graph is not simulated.
+  if (captured(call, stream, status)) return status == cu::kSuccess ? cu::kNotSupported : status;
+  status = check_capture(call);
+  if (status != cu::kSuccess) return status;
+  if (bytes == 0) {
+    *ptr = 0;
+    return cu::kSuccess;
+  }
   status = queue_room(call, stream);
   if (status != cu::kSuccess) return status;
   const std::shared_ptr<Pool> pool = wanted != nullptr ? wanted : default_pool(call.process, stream->context->card);
@@ -77,7 +85,8 @@ cu::Status allocate(Call& call, cu::DevicePtr* ptr, Bytes bytes, const std::shar
   if (at == 0) return status;
   const auto mapping = map_part(call.process, pool->memory.chunk_of(at), at, size, MappingKind::kPool);
   mapping->owner = pool->handle;
-  pool->used += size;
+  mapping->requested = bytes;
+  pool->used += bytes;
   pool->used_high = std::max(pool->used_high, pool->used);
   // In stream order, because what was queued before may still read the former tenant's bytes.
   const std::shared_ptr<Op> op = new_op(call, OpKind::kReset, stream);
@@ -94,7 +103,7 @@ cu::Status free_to_pool(Call& call, const std::shared_ptr<Mapping>& mapping) {
   call.world.remove_mapping(call.process, mapping, "free");
   Pool& pool = *call.process.pools.at(mapping->owner);
   pool.memory.put(mapping->va, mapping->size);
-  pool.used -= mapping->size;
+  pool.used -= mapping->requested;
   return cu::kSuccess;
 }
 
@@ -108,8 +117,8 @@ void trim_pools(Call& call, int card) {
 }
 
 cu::Status SimDriver::device_get_default_mem_pool(MemPool* pool, Device device) {
-  return run_call(world_, process_, Id::device_get_default_mem_pool, cost_of(world_, Id::device_get_default_mem_pool, 0),
-                  [&](Call&) {
+  return run_call(world_, process_, Id::device_get_default_mem_pool,
+                  cost_of(world_, Id::device_get_default_mem_pool, 0), [&](Call&) {
                     if (pool == nullptr) return cu::kInvalidValue;
                     if (device < 0 || device >= static_cast<int>(world_.cards.size())) return cu::kInvalidDevice;
                     *pool = to_handle<cu::MemPool>(default_pool(process_, device)->handle);
@@ -121,7 +130,8 @@ cu::Status SimDriver::mem_pool_create(MemPool* pool, const MemPoolProps* props) 
   return run_call(world_, process_, Id::mem_pool_create, cost_of(world_, Id::mem_pool_create, 0), [&](Call&) {
     if (pool == nullptr || props == nullptr || props->alloc_type != cu::kAllocationPinned) return cu::kInvalidValue;
     if (props->location.type != cu::kLocationDevice || props->handle_types != 0) return cu::kNotSupported;
-    if (props->location.id < 0 || props->location.id >= static_cast<int>(world_.cards.size())) return cu::kInvalidDevice;
+    if (props->location.id < 0 || props->location.id >= static_cast<int>(world_.cards.size()))
+      return cu::kInvalidDevice;
     *pool = to_handle<cu::MemPool>(make_pool(process_, props->location.id, false)->handle);
     return cu::kSuccess;
   });
@@ -140,42 +150,54 @@ cu::Status SimDriver::mem_pool_destroy(MemPool handle) {
 }
 
 cu::Status SimDriver::mem_pool_set_attribute(MemPool handle, MemPoolAttribute attribute, void* value) {
-  return run_call(world_, process_, Id::mem_pool_set_attribute, cost_of(world_, Id::mem_pool_set_attribute, 0), [&](Call&) {
-    const std::shared_ptr<Pool> pool = find_pool(process_, handle);
-    if (pool == nullptr || value == nullptr) return cu::kInvalidValue;
-    const std::uint64_t number = *static_cast<const std::uint64_t*>(value);
-    switch (attribute) {
-      case cu::kPoolReleaseThreshold:
-        pool->release_threshold = number;
-        return cu::kSuccess;
-      case cu::kPoolReservedHigh:
-      case cu::kPoolUsedHigh:
-        if (number != 0) return cu::kInvalidValue;
-        if (attribute == cu::kPoolReservedHigh) pool->reserved_high = pool->memory.chunk_bytes();
-        if (attribute == cu::kPoolUsedHigh) pool->used_high = pool->used;
-        return cu::kSuccess;
-      case cu::kPoolReservedCurrent:
-      case cu::kPoolUsedCurrent:
-        break;
-    }
-    return cu::kInvalidValue;
-  });
+  return run_call(world_, process_, Id::mem_pool_set_attribute, cost_of(world_, Id::mem_pool_set_attribute, 0),
+                  [&](Call&) {
+                    const std::shared_ptr<Pool> pool = find_pool(process_, handle);
+                    if (pool == nullptr || value == nullptr) return cu::kInvalidValue;
+                    const std::uint64_t number = *static_cast<const std::uint64_t*>(value);
+                    switch (attribute) {
+                      case cu::kPoolReleaseThreshold:
+                        pool->release_threshold = number;
+                        return cu::kSuccess;
+                      case cu::kPoolReservedHigh:
+                      case cu::kPoolUsedHigh:
+                        if (number != 0) return cu::kInvalidValue;
+                        if (attribute == cu::kPoolReservedHigh) pool->reserved_high = pool->memory.chunk_bytes();
+                        if (attribute == cu::kPoolUsedHigh) pool->used_high = pool->used;
+                        return cu::kSuccess;
+                      case cu::kPoolReservedCurrent:
+                      case cu::kPoolUsedCurrent:
+                        break;
+                    }
+                    return cu::kInvalidValue;
+                  });
 }
 
 cu::Status SimDriver::mem_pool_get_attribute(MemPool handle, MemPoolAttribute attribute, void* value) {
-  return run_call(world_, process_, Id::mem_pool_get_attribute, cost_of(world_, Id::mem_pool_get_attribute, 0), [&](Call&) {
-    const std::shared_ptr<Pool> pool = find_pool(process_, handle);
-    if (pool == nullptr || value == nullptr) return cu::kInvalidValue;
-    auto& number = *static_cast<std::uint64_t*>(value);
-    switch (attribute) {
-      case cu::kPoolReleaseThreshold: number = pool->release_threshold; return cu::kSuccess;
-      case cu::kPoolReservedCurrent: number = pool->memory.chunk_bytes(); return cu::kSuccess;
-      case cu::kPoolReservedHigh: number = pool->reserved_high; return cu::kSuccess;
-      case cu::kPoolUsedCurrent: number = pool->used; return cu::kSuccess;
-      case cu::kPoolUsedHigh: number = pool->used_high; return cu::kSuccess;
-    }
-    return cu::kInvalidValue;
-  });
+  return run_call(world_, process_, Id::mem_pool_get_attribute, cost_of(world_, Id::mem_pool_get_attribute, 0),
+                  [&](Call&) {
+                    const std::shared_ptr<Pool> pool = find_pool(process_, handle);
+                    if (pool == nullptr || value == nullptr) return cu::kInvalidValue;
+                    auto& number = *static_cast<std::uint64_t*>(value);
+                    switch (attribute) {
+                      case cu::kPoolReleaseThreshold:
+                        number = pool->release_threshold;
+                        return cu::kSuccess;
+                      case cu::kPoolReservedCurrent:
+                        number = pool->memory.chunk_bytes();
+                        return cu::kSuccess;
+                      case cu::kPoolReservedHigh:
+                        number = pool->reserved_high;
+                        return cu::kSuccess;
+                      case cu::kPoolUsedCurrent:
+                        number = pool->used;
+                        return cu::kSuccess;
+                      case cu::kPoolUsedHigh:
+                        number = pool->used_high;
+                        return cu::kSuccess;
+                    }
+                    return cu::kInvalidValue;
+                  });
 }
 
 cu::Status SimDriver::mem_pool_trim_to(MemPool handle, std::size_t keep_bytes) {
@@ -193,8 +215,8 @@ cu::Status SimDriver::mem_alloc_async(DevicePtr* ptr, std::size_t bytes, Stream 
 }
 
 cu::Status SimDriver::mem_alloc_from_pool_async(DevicePtr* ptr, std::size_t bytes, MemPool handle, Stream stream) {
-  return run_call(world_, process_, Id::mem_alloc_from_pool_async, cost_of(world_, Id::mem_alloc_from_pool_async, bytes),
-                  [&](Call& call) {
+  return run_call(world_, process_, Id::mem_alloc_from_pool_async,
+                  cost_of(world_, Id::mem_alloc_from_pool_async, bytes), [&](Call& call) {
                     const std::shared_ptr<Pool> pool = find_pool(process_, handle);
                     return pool == nullptr ? cu::kInvalidValue : allocate(call, ptr, bytes, pool, stream);
                   });
@@ -205,7 +227,8 @@ cu::Status SimDriver::mem_free_async(DevicePtr ptr, Stream handle) {
     std::shared_ptr<sim::Stream> stream;
     cu::Status status = find_stream(call, handle, stream);
     if (status != cu::kSuccess) return status;
-    if (captured(call, stream, status)) return status == cu::kSuccess ? cu::kStreamCaptureUnsupported : status;
+    if (captured(call, stream, status)) return status == cu::kSuccess ? cu::kNotSupported : status;
+    if (ptr == 0) return cu::kSuccess;
     status = queue_room(call, stream);
     if (status != cu::kSuccess) return status;
     const std::shared_ptr<Mapping> mapping = process_.space.find_start(ptr);
@@ -225,7 +248,7 @@ cu::Status SimDriver::mem_free_async(DevicePtr ptr, Stream handle) {
     process_.space.unmap(*mapping);
     --mapping->block->mappings;
     Pool& pool = *process_.pools.at(mapping->owner);
-    pool.used -= mapping->size;
+    pool.used -= mapping->requested;
     pool.freed.push_back({mapping->va, mapping->size, op});
     return cu::kSuccess;
   });

@@ -65,7 +65,7 @@ cu::Status SimDriver::stream_query(Stream handle) {
     std::shared_ptr<sim::Stream> stream;
     cu::Status status = find_stream(call, handle, stream);
     if (status != cu::kSuccess) return status;
-    if (captured(call, stream, status)) return cu::kStreamCaptureUnsupported;
+    if (captured(call, stream, status)) return status;
     if (!stream->pending.empty()) return cu::kNotReady;
     if (stream->handle == 0) {
       for (const auto& other : stream->context->streams) {
@@ -81,33 +81,34 @@ cu::Status SimDriver::stream_query(Stream handle) {
 }
 
 cu::Status SimDriver::stream_synchronize(Stream handle) {
-  return run_call(world_, process_, Id::stream_synchronize, cost_of(world_, Id::stream_synchronize, 0), [&](Call& call) {
-    std::shared_ptr<sim::Stream> stream;
-    cu::Status status = find_stream(call, handle, stream);
-    if (status != cu::kSuccess) return status;
-    if (captured(call, stream, status)) return cu::kStreamCaptureUnsupported;
-    const std::shared_ptr<sim::Context> context = process_.contexts[stream->context->handle];
-    // What is submitted while we wait does not count: wait for what is the last operation now.
-    std::vector<std::shared_ptr<Op>> last;
-    if (!stream->pending.empty()) last.push_back(stream->pending.back());
-    VectorClock seen = stream->clock;
-    if (stream->handle == 0) {
-      for (const auto& other : context->streams) {
-        if (!other->blocking) continue;
-        seen.join(other->clock);
-        if (!other->pending.empty()) last.push_back(other->pending.back());
-      }
-    }
-    const bool alive = world_.wait_until(process_, [&] {
-      std::erase_if(last, [](const auto& op) { return op->done; });
-      return last.empty();
-    });
-    if (!alive) return cu::kDeinitialized;
-    if (context->sticky != cu::kSuccess) return context->sticky;
-    process_.observe(seen);
-    trim_pools(call, context->card);
-    return cu::kSuccess;
-  });
+  return run_call(world_, process_, Id::stream_synchronize, cost_of(world_, Id::stream_synchronize, 0),
+                  [&](Call& call) {
+                    std::shared_ptr<sim::Stream> stream;
+                    cu::Status status = find_stream(call, handle, stream);
+                    if (status != cu::kSuccess) return status;
+                    if (captured(call, stream, status)) return status;
+                    const std::shared_ptr<sim::Context> context = process_.contexts[stream->context->handle];
+                    // What is submitted while we wait does not count: wait for what is the last operation now.
+                    std::vector<std::shared_ptr<Op>> last;
+                    if (!stream->pending.empty()) last.push_back(stream->pending.back());
+                    VectorClock seen = stream->clock;
+                    if (stream->handle == 0) {
+                      for (const auto& other : context->streams) {
+                        if (!other->blocking) continue;
+                        seen.join(other->clock);
+                        if (!other->pending.empty()) last.push_back(other->pending.back());
+                      }
+                    }
+                    const bool alive = world_.wait_until(process_, [&] {
+                      std::erase_if(last, [](const auto& op) { return op->done; });
+                      return last.empty();
+                    });
+                    if (!alive) return cu::kDeinitialized;
+                    if (context->sticky != cu::kSuccess) return context->sticky;
+                    process_.observe(seen);
+                    trim_pools(call, context->card);
+                    return cu::kSuccess;
+                  });
 }
 
 cu::Status SimDriver::stream_wait_event(Stream handle, Event event_handle, unsigned flags) {
@@ -124,8 +125,8 @@ cu::Status SimDriver::stream_wait_event(Stream handle, Event event_handle, unsig
     if (wait_in_capture(call, stream, *event, status)) return status;
     if (event->record == nullptr) {
       world_.report(process_, "NEVER-RECORDED", false,
-                    "stream " + std::to_string(stream->handle) + " waits for event " + std::to_string(to_number(event_handle)) +
-                        ", which was never recorded: it waits for nothing");
+                    "stream " + std::to_string(stream->handle) + " waits for event " +
+                        std::to_string(to_number(event_handle)) + ", which was never recorded: it waits for nothing");
       return cu::kSuccess;
     }
     submit(call, new_op(call, OpKind::kWait, stream), event->record);
@@ -197,16 +198,18 @@ cu::Status SimDriver::event_synchronize(Event event) {
 }
 
 cu::Status SimDriver::event_elapsed_time(float* milliseconds, Event start, Event end) {
-  return run_call(world_, process_, Id::event_elapsed_time, cost_of(world_, Id::event_elapsed_time, 0), [&](Call& call) {
-    if (milliseconds == nullptr) return cu::kInvalidValue;
-    const std::shared_ptr<EventObject> first = find_event(call, start);
-    const std::shared_ptr<EventObject> second = find_event(call, end);
-    if (first == nullptr || second == nullptr || !first->timing || !second->timing) return cu::kInvalidHandle;
-    if (first->record == nullptr || second->record == nullptr) return cu::kInvalidHandle;
-    if (!first->record->done || !second->record->done) return cu::kNotReady;
-    *milliseconds = static_cast<float>(static_cast<double>(second->record->finished_at - first->record->finished_at) / 1e6);
-    return cu::kSuccess;
-  });
+  return run_call(
+      world_, process_, Id::event_elapsed_time, cost_of(world_, Id::event_elapsed_time, 0), [&](Call& call) {
+        if (milliseconds == nullptr) return cu::kInvalidValue;
+        const std::shared_ptr<EventObject> first = find_event(call, start);
+        const std::shared_ptr<EventObject> second = find_event(call, end);
+        if (first == nullptr || second == nullptr || !first->timing || !second->timing) return cu::kInvalidHandle;
+        if (first->record == nullptr || second->record == nullptr) return cu::kInvalidHandle;
+        if (!first->record->done || !second->record->done) return cu::kNotReady;
+        *milliseconds =
+            static_cast<float>(static_cast<double>(second->record->finished_at - first->record->finished_at) / 1e6);
+        return cu::kSuccess;
+      });
 }
 
 }  // namespace tidegate::sim

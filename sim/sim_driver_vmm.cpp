@@ -35,21 +35,21 @@ cu::Status SimDriver::mem_get_allocation_granularity(std::size_t* bytes, const M
 
 cu::Status SimDriver::mem_address_reserve(DevicePtr* ptr, std::size_t bytes, std::size_t alignment, DevicePtr hint,
                                           unsigned long long flags) {
-  return run_call(world_, process_, Id::mem_address_reserve, cost_of(world_, Id::mem_address_reserve, bytes), [&](Call&) {
-    const Bytes grain = grain_of(world_);
-    if (ptr == nullptr || bytes == 0 || bytes % grain != 0 || flags != 0) return cu::kInvalidValue;
-    if ((alignment & (alignment - 1)) != 0) return cu::kInvalidValue;
-    const cu::DevicePtr at = process_.space.reserve(bytes, std::max<Bytes>(alignment, grain), hint);
-    if (at == 0) return cu::kOutOfMemory;
-    *ptr = at;
-    return cu::kSuccess;
-  });
+  return run_call(world_, process_, Id::mem_address_reserve, cost_of(world_, Id::mem_address_reserve, bytes),
+                  [&](Call&) {
+                    const Bytes grain = grain_of(world_);
+                    if (ptr == nullptr || bytes == 0 || bytes % grain != 0 || flags != 0) return cu::kInvalidValue;
+                    if ((alignment & (alignment - 1)) != 0) return cu::kInvalidValue;
+                    const cu::DevicePtr at = process_.space.reserve(bytes, std::max<Bytes>(alignment, grain), hint);
+                    if (at == 0) return cu::kOutOfMemory;
+                    *ptr = at;
+                    return cu::kSuccess;
+                  });
 }
 
 cu::Status SimDriver::mem_address_free(DevicePtr ptr, std::size_t bytes) {
-  return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes), [&](Call&) {
-    return process_.space.unreserve(ptr, bytes) ? cu::kSuccess : cu::kInvalidValue;
-  });
+  return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes),
+                  [&](Call&) { return process_.space.unreserve(ptr, bytes) ? cu::kSuccess : cu::kInvalidValue; });
 }
 
 cu::Status SimDriver::mem_create(MemHandle* handle, std::size_t bytes, const MemProp* prop, unsigned long long flags) {
@@ -92,10 +92,11 @@ cu::Status SimDriver::mem_map(DevicePtr ptr, std::size_t bytes, std::size_t offs
   return run_call(world_, process_, Id::mem_map, cost_of(world_, Id::mem_map, bytes), [&](Call&) {
     ++process_.stats_.mapping_calls;
     const auto* found = find_in(process_.handles, handle);
-    if (found == nullptr || flags != 0 || offset != 0) return cu::kInvalidValue;
+    if (found == nullptr || flags != 0) return cu::kInvalidValue;
     const std::shared_ptr<PhysicalBlock> block = *found;
     const Bytes grain = world_.cards[static_cast<std::size_t>(block->card)]->profile.granularity;
     if (bytes == 0 || bytes % grain != 0 || ptr % grain != 0 || bytes > block->size) return cu::kInvalidValue;
+    if (offset != 0 || bytes != block->size) return cu::kNotSupported;  // parts of a handle (measured: driver 580)
     if (!process_.space.reserved(ptr, bytes)) return cu::kInvalidValue;
     auto mapping = std::make_shared<Mapping>();
     mapping->va = ptr;
@@ -132,23 +133,26 @@ cu::Status SimDriver::mem_set_access(DevicePtr ptr, std::size_t bytes, const Mem
     const base::Lock lock(world_.mutex);
     mapping_count = process_.space.count(ptr, bytes);
   }
-  return run_call(world_, process_, Id::mem_set_access, cost_of(world_, Id::mem_set_access, bytes, mapping_count), [&](Call&) {
-    ++process_.stats_.mapping_calls;
-    if (access == nullptr || count == 0) return cu::kInvalidValue;
-    const auto mappings = process_.space.whole(ptr, bytes);
-    if (mappings.empty()) return cu::kInvalidValue;
-    for (std::size_t i = 0; i < count; ++i) {
-      const cu::MemAccessFlags flags = access[i].flags;
-      if (flags != cu::kAccessNone && flags != cu::kAccessRead && flags != cu::kAccessReadWrite) return cu::kInvalidValue;
-      if (card_of(world_, access[i].location) < 0) return cu::kInvalidDevice;
-    }
-    for (const auto& mapping : mappings) {
-      for (std::size_t i = 0; i < count; ++i) {
-        mapping->access[static_cast<std::size_t>(access[i].location.id)] = static_cast<std::uint8_t>(access[i].flags);
-      }
-    }
-    return cu::kSuccess;
-  });
+  return run_call(world_, process_, Id::mem_set_access, cost_of(world_, Id::mem_set_access, bytes, mapping_count),
+                  [&](Call&) {
+                    ++process_.stats_.mapping_calls;
+                    if (access == nullptr || count == 0) return cu::kInvalidValue;
+                    const auto mappings = process_.space.whole(ptr, bytes);
+                    if (mappings.empty()) return cu::kInvalidValue;
+                    for (std::size_t i = 0; i < count; ++i) {
+                      const cu::MemAccessFlags flags = access[i].flags;
+                      if (flags != cu::kAccessNone && flags != cu::kAccessRead && flags != cu::kAccessReadWrite)
+                        return cu::kInvalidValue;
+                      if (card_of(world_, access[i].location) < 0) return cu::kInvalidDevice;
+                    }
+                    for (const auto& mapping : mappings) {
+                      for (std::size_t i = 0; i < count; ++i) {
+                        mapping->access[static_cast<std::size_t>(access[i].location.id)] =
+                            static_cast<std::uint8_t>(access[i].flags);
+                      }
+                    }
+                    return cu::kSuccess;
+                  });
 }
 
 }  // namespace tidegate::sim

@@ -34,7 +34,8 @@ nvml::Device handle_of(const CardState& card) {
 SimNvml::SimNvml(World& world, Process& process)
     : world_(world),
       process_(process),
-      description_("NVML of a simulated card" + (world.cards.empty() ? std::string() : " " + world.cards.front()->profile.name)) {}
+      description_("NVML of a simulated card" +
+                   (world.cards.empty() ? std::string() : " " + world.cards.front()->profile.name)) {}
 
 template <typename Body>
 nvml::Status SimNvml::call(bool costs, Body&& body) {
@@ -57,14 +58,22 @@ CardState* SimNvml::card_of(nvml::Device device) const {
 
 const char* SimNvml::error_string(nvml::Status status) {
   switch (status) {
-    case nvml::kSuccess: return "Success";
-    case nvml::kUninitialized: return "Uninitialized";
-    case nvml::kInvalidArgument: return "Invalid Argument";
-    case nvml::kNotSupported: return "Not Supported";
-    case nvml::kNotFound: return "Not Found";
-    case nvml::kInsufficientSize: return "Insufficient Size";
-    case nvml::kArgumentVersionMismatch: return "Argument Version Mismatch";
-    default: return "Unknown Error";
+    case nvml::kSuccess:
+      return "Success";
+    case nvml::kUninitialized:
+      return "Uninitialized";
+    case nvml::kInvalidArgument:
+      return "Invalid Argument";
+    case nvml::kNotSupported:
+      return "Not Supported";
+    case nvml::kNotFound:
+      return "Not Found";
+    case nvml::kInsufficientSize:
+      return "Insufficient Size";
+    case nvml::kArgumentVersionMismatch:
+      return "Argument Version Mismatch";
+    default:
+      return "Unknown Error";
   }
 }
 
@@ -153,7 +162,8 @@ nvml::Status SimNvml::device_get_memory_info_v2(nvml::Device device, nvml::Memor
   });
 }
 
-nvml::Status SimNvml::device_get_compute_running_processes_v3(nvml::Device device, unsigned* count, nvml::ProcessInfo* infos) {
+nvml::Status SimNvml::device_get_compute_running_processes_v3(nvml::Device device, unsigned* count,
+                                                              nvml::ProcessInfo* infos) {
   return call(true, [&] {
     const CardState* card = card_of(device);
     if (card == nullptr || count == nullptr) return nvml::kInvalidArgument;

@@ -9,25 +9,38 @@ namespace tidegate::sim {
 
 const char* name_of(OpKind kind) {
   switch (kind) {
-    case OpKind::kCopyH2D: return "copy-h2d";
-    case OpKind::kCopyD2H: return "copy-d2h";
-    case OpKind::kCopyD2D: return "copy-d2d";
-    case OpKind::kFill: return "fill";
-    case OpKind::kKernel: return "kernel";
-    case OpKind::kRecord: return "record";
-    case OpKind::kWait: return "wait";
-    case OpKind::kReset: return "reset";
+    case OpKind::kCopyH2D:
+      return "copy-h2d";
+    case OpKind::kCopyD2H:
+      return "copy-d2h";
+    case OpKind::kCopyD2D:
+      return "copy-d2d";
+    case OpKind::kFill:
+      return "fill";
+    case OpKind::kKernel:
+      return "kernel";
+    case OpKind::kRecord:
+      return "record";
+    case OpKind::kWait:
+      return "wait";
+    case OpKind::kReset:
+      return "reset";
   }
   return "?";
 }
 
 const char* name_of(EngineKind kind) {
   switch (kind) {
-    case EngineKind::kCompute: return "compute";
-    case EngineKind::kH2D: return "h2d";
-    case EngineKind::kD2H: return "d2h";
-    case EngineKind::kBeside: return "beside";
-    case EngineKind::kNone: return "none";
+    case EngineKind::kCompute:
+      return "compute";
+    case EngineKind::kH2D:
+      return "h2d";
+    case EngineKind::kD2H:
+      return "d2h";
+    case EngineKind::kBeside:
+      return "beside";
+    case EngineKind::kNone:
+      return "none";
   }
   return "?";
 }

@@ -12,8 +12,13 @@ base::Nanos World::advance() {
 }
 
 void World::report(const Process& process, const char* rule, bool exposure, std::string what) {
-  Hazard hazard{rule, exposure, process.id(), driver::name_of(process.last_call), process.stats_.total_calls,
-                std::move(what), timeline.now()};
+  Hazard hazard{rule,
+                exposure,
+                process.id(),
+                driver::name_of(process.last_call),
+                process.stats_.total_calls,
+                std::move(what),
+                timeline.now()};
   if (options.trace) log(to_text(hazard));
   hazards.add(std::move(hazard));
 }
@@ -61,8 +66,9 @@ void World::remove_mapping(Process& process, const std::shared_ptr<Mapping>& map
   if (!mapping->pending.empty()) {
     const Op& first = *mapping->pending.front();
     report(process, "H-4", false,
-           std::string(verb) + " under " + std::to_string(mapping->pending.size()) + " queued or running operations, first a " +
-               name_of(first.kind) + " on stream " + std::to_string(first.stream->handle));
+           std::string(verb) + " under " + std::to_string(mapping->pending.size()) +
+               " queued or running operations, first a " + name_of(first.kind) + " on stream " +
+               std::to_string(first.stream->handle));
     const cu::Status status = cards[static_cast<std::size_t>(mapping->block->card)]->personality->unmap_in_use();
     std::vector<Context*> failing;
     for (Op* op : mapping->pending) {
@@ -78,7 +84,8 @@ void World::remove_mapping(Process& process, const std::shared_ptr<Mapping>& map
   } else if (options.detect) {
     const auto unseen = [&](Stamp use) { return !process.host.covers(use); };
     if (std::any_of(mapping->uses.begin(), mapping->uses.end(), unseen)) {
-      report(process, "H-4", true, std::string(verb) + " of memory whose last use is over, which the host has never observed");
+      report(process, "H-4", true,
+             std::string(verb) + " of memory whose last use is over, which the host has never observed");
     }
   }
   --mapping->block->mappings;

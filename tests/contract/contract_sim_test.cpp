@@ -43,7 +43,9 @@ Result<DriverUnderTest> make_simulated() {
   if (!made) return made;
   base::VirtualExecutor* executor = &world->executor;
   made->pause = [executor] { executor->spend(10 * base::kMicrosecond); };
-  made->run_threads = [executor](std::vector<std::function<void()>> bodies) { executor->run_threads(std::move(bodies)); };
+  made->run_threads = [executor](std::vector<std::function<void()>> bodies) {
+    executor->run_threads(std::move(bodies));
+  };
   return made;
 }
 

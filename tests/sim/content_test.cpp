@@ -1,5 +1,6 @@
 // What the bytes on the card are: real ones, repeated ones, tags; moved by copies, summed by the checksum.
 #include "sim/content.h"
+
 #include "src/base/checksum.h"
 #include "tests/sim/sim_fixture.h"
 
@@ -29,7 +30,8 @@ class SimContent : public SimTest {
 TEST_F(SimContent, RealBytesSumAsOnTheHost) {
   const cu::DevicePtr va = arena(2 * kMiB, 3);
   const auto bytes = seeded(3 * kMiB + 13, 1);
-  for (const Bytes offset : {Bytes{0}, Bytes{8}, 2 * kMiB - 1000, 2 * kMiB - 1001}) {  // across borders, unaligned ones too
+  for (const Bytes offset :
+       {Bytes{0}, Bytes{8}, 2 * kMiB - 1000, 2 * kMiB - 1001}) {  // across borders, unaligned ones too
     upload(va + offset, bytes.data(), bytes.size());
     const std::uint64_t expected = base::checksum(bytes.data(), bytes.size());
     EXPECT_EQ(checksum(va + offset, bytes.size()), expected);

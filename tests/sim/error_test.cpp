@@ -109,16 +109,22 @@ TEST_F(SimErrors, CallsBeforeInitAreRefused) {
 
 TEST_F(SimErrors, ModulesLoadIfTheirEntriesAreBuiltIn) {
   cu::Module module = nullptr;
-  EXPECT_OK(cuda().module_load_data(&module, ".version 8.0\n.target sm_80\n// .entry nonsense\n.visible .entry tidegate_work(\n"));
+  EXPECT_OK(cuda().module_load_data(
+      &module, ".version 8.0\n.target sm_80\n// .entry nonsense\n.visible .entry tidegate_work(\n"));
   EXPECT_TRUE(machine_.messages().empty());
-  EXPECT_EQ(cuda().module_load_data(&module, ".version 8.0\n.visible .entry my_gemm(\n"), cu::kNoBinaryForGpu);
-  EXPECT_EQ(cuda().module_load_data(&module, "int main() {}"), cu::kInvalidPtx);
-  EXPECT_EQ(cuda().module_load_data(&module, "\x7f" "ELF\x02"), cu::kNoBinaryForGpu);
+  EXPECT_EQ(cuda().module_load_data(&module, ".version 8.0\n.target sm_80\n.visible .entry my_gemm(\n"),
+            cu::kNoBinaryForGpu);
+  EXPECT_EQ(cuda().module_load_data(&module, ".version 8.0\n.entry tidegate_work("), cu::kInvalidPtx);
+  EXPECT_EQ(cuda().module_load_data(&module, "int main() {}"), cu::kInvalidImage);
+  EXPECT_EQ(cuda().module_load_data(&module,
+                                    "\x7f"
+                                    "ELF\x02"),
+            cu::kNoBinaryForGpu);
   EXPECT_EQ(cuda().module_load_data(&module, "\x50\xed\x55\xba"), cu::kNoBinaryForGpu);
   EXPECT_EQ(cuda().module_load_data(&module, "\x01\x02"), cu::kInvalidImage);
   EXPECT_EQ(cuda().module_load_data(&module, ""), cu::kInvalidImage);
   const std::vector<std::string> messages = machine_.messages();
-  ASSERT_EQ(messages.size(), 6u);
+  ASSERT_EQ(messages.size(), 7u);
   EXPECT_NE(messages[0].find("my_gemm"), std::string::npos);
 }
 
@@ -140,11 +146,16 @@ class SimCapture : public SimTest {
 TEST_F(SimCapture, UnsafeCallsDestroyAGlobalCapture) {
   const cu::Event done = event();
   ASSERT_OK(cuda().event_record(done, nullptr));
+  const cu::Stream other = stream();
   void* host = nullptr;
   cu::DevicePtr ptr = 0;
-  const std::vector<std::function<cu::Status()>> unsafe = {
-      [&] { return cuda().event_query(done); }, [&] { return cuda().event_synchronize(done); },
-      [&] { return cuda().mem_host_alloc(&host, 8, 0); }, [&] { return cuda().mem_alloc(&ptr, 8); }};
+  const std::vector<std::function<cu::Status()>> unsafe = {[&] { return cuda().event_query(done); },
+                                                           [&] { return cuda().event_synchronize(done); },
+                                                           [&] { return cuda().mem_host_alloc(&host, 8, 0); },
+                                                           [&] { return cuda().mem_alloc(&ptr, 8); },
+                                                           [&] { return cuda().stream_query(other); },
+                                                           [&] { return cuda().stream_synchronize(other); },
+                                                           [&] { return cuda().mem_alloc_async(&ptr, 8, other); }};
   const cu::Stream on = stream();
   for (const auto& call : unsafe) {
     ASSERT_OK(cuda().stream_begin_capture(on, cu::kCaptureGlobal));
@@ -157,6 +168,25 @@ TEST_F(SimCapture, UnsafeCallsDestroyAGlobalCapture) {
     ASSERT_OK(cuda().thread_exchange_stream_capture_mode(&mode));
     EXPECT_OK(end(on));
   }
+}
+
+// What was seen to be harmless with driver 580.
+TEST_F(SimCapture, MappingCallsAndReadingsLeaveACaptureAlone) {
+  const cu::Stream on = stream();
+  const cu::Event never = event();
+  ASSERT_OK(cuda().stream_begin_capture(on, cu::kCaptureGlobal));
+  const cu::MemHandle handle = create(2 * kMiB);
+  const cu::DevicePtr va = reserve(2 * kMiB);
+  map(va, 2 * kMiB, handle);
+  EXPECT_OK(cuda().mem_unmap(va, 2 * kMiB));
+  EXPECT_OK(cuda().mem_release(handle));
+  (void)free_bytes();
+  (void)stream();
+  EXPECT_OK(cuda().event_record(event(), stream()));
+  EXPECT_OK(cuda().stream_wait_event(on, never, 0));
+  EXPECT_EQ(hits("NEVER-RECORDED"), 1u);
+  EXPECT_EQ(cuda().stream_begin_capture(on, cu::kCaptureGlobal), cu::kIllegalState);
+  EXPECT_OK(end(on));
 }
 
 TEST_F(SimCapture, ContextSynchroniseConflictsWithAnyCapture) {
@@ -251,7 +281,8 @@ TEST(SimThreads, ManyThreadsUseOneMachine) {
     EXPECT_OK(driver.device_primary_ctx_release(0));
   };
   std::vector<std::thread> threads;
-  for (Process* process : {&first, &first, &second, &second}) threads.emplace_back([&, process] { use(process->driver()); });
+  for (Process* process : {&first, &first, &second, &second})
+    threads.emplace_back([&, process] { use(process->driver()); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(machine.used(), 0u);
   EXPECT_EQ(machine.hazards().total_hits(), 0u) << machine.hazards().text();

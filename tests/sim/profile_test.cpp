@@ -67,7 +67,8 @@ TEST(SimProfile, UnknownNamesListTheKnownOnes) {
 TEST(SimProfile, ErrorsNameFileAndKey) {
   expect_error(changed("\"total_mib\": 143771", "\"total_mib\": -1"),
                "test.json: \"memory.total_mib\" is -1, outside 64.0 ... 16777216.0");
-  expect_error(changed("\"total_mib\": 143771", "\"total_mib\": 1.5"), "test.json: \"memory.total_mib\" must be an integer");
+  expect_error(changed("\"total_mib\": 143771", "\"total_mib\": 1.5"),
+               "test.json: \"memory.total_mib\" must be an integer");
   expect_error(changed("\"total_mib\": 143771", "\"total_mb\": 143771"), "test.json: \"memory.total_mib\" is missing");
   expect_error(changed("\"total_mib\": 143771", "\"total_mib\": 143771, \"spare_mib\": 1"),
                "test.json: \"memory.spare_mib\" is not a key of a profile");
@@ -77,8 +78,10 @@ TEST(SimProfile, ErrorsNameFileAndKey) {
                "test.json: \"memory.granularity_kib\" must be a power of two");
   expect_error(changed("\"h2d_gb_per_s\": 55.2", "\"h2d_gb_per_s\": 0"),
                "test.json: \"link.h2d_gb_per_s\" is 0, outside 0.01 ... 100000.0");
-  expect_error(changed("\"h2d_gb_per_s\": 55.2", "\"h2d_gb_per_s\": \"fast\""), "test.json: \"link.h2d_gb_per_s\" must be a number");
-  expect_error(changed("\"personality\": \"linux\"", "\"personality\": \"plan9\""), "test.json: \"personality\" must be \"linux\"");
+  expect_error(changed("\"h2d_gb_per_s\": 55.2", "\"h2d_gb_per_s\": \"fast\""),
+               "test.json: \"link.h2d_gb_per_s\" must be a number");
+  expect_error(changed("\"personality\": \"linux\"", "\"personality\": \"plan9\""),
+               "test.json: \"personality\" must be \"linux\"");
   expect_error(changed("\"format\": 1", "\"format\": 2"), "test.json: \"format\" must be 1");
   expect_error(changed("\"mem_create\"", "\"mem_kreate\""),
                "test.json: \"host_api.calls.mem_kreate\" is no function of the driver's table");
