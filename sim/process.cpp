@@ -32,7 +32,7 @@ bool Process::alive() const {
 
 Stats Process::stats() const {
   const base::Lock lock(world.mutex);
-  return stats_;
+  return counters;
 }
 
 void Process::fail_calls(driver::FunctionId id, cu::Status status, std::uint64_t times, std::uint64_t skip) {
@@ -48,8 +48,8 @@ bool Process::hold(int card_index, Bytes bytes) {
   Bytes& held = graphics[card_index];
   if (bytes > held && card.personality->commit(card, *this, bytes - held, now) != cu::kSuccess) return false;
   if (bytes < held) card.personality->give_back(card, *this, held - bytes, now);
-  stats_.committed += bytes - held;
-  stats_.peak_committed = std::max(stats_.peak_committed, stats_.committed);
+  counters.committed += bytes - held;
+  counters.peak_committed = std::max(counters.peak_committed, counters.committed);
   held = bytes;
   return true;
 }
@@ -89,8 +89,8 @@ void Process::die() {
   for (const auto& card : world.cards) {
     card->personality->give_back(*card, *this, card->held_by(*this), world.timeline.now());
   }
-  stats_.committed = 0;
-  stats_.pinned = 0;
+  counters.committed = 0;
+  counters.pinned = 0;
   // Page-locked memory stays until the machine ends: here the process's code may still run to its end.
   world.executor.notify_all(world.changed);
 }

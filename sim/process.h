@@ -58,7 +58,7 @@ class Process {
   World& world;
   bool dead = false;
   bool initialized = false;
-  Stats stats_;
+  Stats counters;
   std::vector<Injection> injections;
   std::unordered_map<std::uint64_t, Thread> threads;
   std::map<std::uint64_t, std::shared_ptr<Context>> contexts;

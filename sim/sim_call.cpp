@@ -109,8 +109,8 @@ cu::Status check_capture(Call& call) {
 
 cu::Status enter_call(Call& call) {
   Process& process = call.process;
-  ++process.stats_.total_calls;
-  ++process.stats_.calls[static_cast<std::size_t>(call.id)];
+  ++process.counters.total_calls;
+  ++process.counters.calls[static_cast<std::size_t>(call.id)];
   if (process.dead) return cu::kDeinitialized;
   const CallRules rules = rules_of(call.id);
   if (rules.needs_init && !process.initialized) return cu::kNotInitialized;
@@ -132,7 +132,7 @@ cu::Status enter_call(Call& call) {
 }
 
 void leave_call(Call& call, cu::Status status) {
-  if (status != cu::kSuccess && status != cu::kNotReady) ++call.process.stats_.failed_calls;
+  if (status != cu::kSuccess && status != cu::kNotReady) ++call.process.counters.failed_calls;
   if (call.world.options.trace) {
     call.world.log("process " + std::to_string(call.process.id()) + " " + driver::name_of(call.id) + " = " +
                    std::to_string(status));

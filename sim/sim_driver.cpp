@@ -97,41 +97,29 @@ cu::Status SimDriver::device_get_attribute(int* value, DeviceAttribute attribute
       case cu::kAttrMultiprocessorCount:
         *value = card->profile.multiprocessors;
         return cu::kSuccess;
-      case cu::kAttrIntegrated:
-        *value = 0;
-        return cu::kSuccess;
-      case cu::kAttrPciBusId:
-        *value = card->index + 1;
-        return cu::kSuccess;
-      case cu::kAttrPciDeviceId:
-        *value = 0;
-        return cu::kSuccess;
-      case cu::kAttrPciDomainId:
-        *value = 0;
-        return cu::kSuccess;
-      case cu::kAttrTccDriver:
-        *value = 0;
-        return cu::kSuccess;
-      case cu::kAttrAsyncEngineCount:
-        *value = 2;
-        return cu::kSuccess;
-      case cu::kAttrUnifiedAddressing:
-        *value = 1;
-        return cu::kSuccess;
       case cu::kAttrComputeCapabilityMajor:
         *value = card->profile.compute_major;
         return cu::kSuccess;
       case cu::kAttrComputeCapabilityMinor:
         *value = card->profile.compute_minor;
         return cu::kSuccess;
+      case cu::kAttrPciBusId:
+        *value = card->index + 1;
+        return cu::kSuccess;
+      case cu::kAttrAsyncEngineCount:
+        *value = 2;
+        return cu::kSuccess;
+      case cu::kAttrUnifiedAddressing:
       case cu::kAttrHostRegisterSupported:
-        *value = 1;
-        return cu::kSuccess;
       case cu::kAttrVirtualMemoryManagementSupported:
-        *value = 1;
-        return cu::kSuccess;
       case cu::kAttrMemoryPoolsSupported:
         *value = 1;
+        return cu::kSuccess;
+      case cu::kAttrIntegrated:
+      case cu::kAttrPciDeviceId:
+      case cu::kAttrPciDomainId:
+      case cu::kAttrTccDriver:
+        *value = 0;
         return cu::kSuccess;
     }
     return cu::kInvalidValue;

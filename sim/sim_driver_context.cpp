@@ -12,7 +12,7 @@ std::shared_ptr<Context> make_context(Call& call, int card_index, bool primary, 
   CardState& card = *world.cards[static_cast<std::size_t>(card_index)];
   status = card.personality->commit(card, call.process, card.profile.context, world.timeline.now());
   if (status != cu::kSuccess) return nullptr;
-  Stats& stats = call.process.stats_;
+  Stats& stats = call.process.counters;
   stats.committed += card.profile.context;
   stats.peak_committed = std::max(stats.peak_committed, stats.committed);
   auto context = std::make_shared<Context>();
@@ -49,7 +49,7 @@ cu::Status finish_and_destroy(Call& call, std::uint64_t handle) {
   const auto* found = find_in(call.process.contexts, handle);
   if (found == nullptr) return cu::kContextIsDestroyed;
   const std::shared_ptr<Context> context = *found;
-  ++call.process.stats_.device_syncs;
+  ++call.process.counters.device_syncs;
   observe_context(call.process, *context);
   destroy_context(call.world, call.process, *context);
   return cu::kSuccess;
@@ -100,7 +100,7 @@ void destroy_context(World& world, Process& process, Context& context) {
   process.free_slots.push_back(context.default_stream->slot);
   CardState& card = *world.cards[static_cast<std::size_t>(context.card)];
   card.personality->give_back(card, process, card.profile.context, world.timeline.now());
-  process.stats_.committed -= card.profile.context;
+  process.counters.committed -= card.profile.context;
   process.contexts.erase(context.handle);
 }
 
@@ -211,7 +211,7 @@ cu::Status SimDriver::ctx_get_device(Device* device) {
 
 cu::Status SimDriver::ctx_synchronize() {
   return run_call(world_, process_, Id::ctx_synchronize, cost_of(world_, Id::ctx_synchronize, 0), [&](Call& call) {
-    ++process_.stats_.device_syncs;
+    ++process_.counters.device_syncs;
     const std::uint64_t handle = call.context->handle;
     bool capturing = false;
     for (const auto& [id, capture] : process_.captures) {

@@ -65,7 +65,7 @@ cu::Status SimDriver::memcpy_htod_async(DevicePtr dst, const void* src, std::siz
         op->bytes = bytes;
         op->host_begin = src;
         world_.declared.pieces(src, bytes, op->host_source);
-        process_.stats_.copied_h2d += bytes;
+        process_.counters.copied_h2d += bytes;
         submit(call, op);
         return direct ? cu::kSuccess : wait_for(call, op);
       });
@@ -89,7 +89,7 @@ cu::Status SimDriver::memcpy_dtoh_async(void* dst, DevicePtr src, std::size_t by
         op->bytes = bytes;
         op->host_begin = dst;
         op->host_destination = static_cast<unsigned char*>(dst);
-        process_.stats_.copied_d2h += bytes;
+        process_.counters.copied_d2h += bytes;
         submit(call, op);
         if (direct) return cu::kSuccess;
         // Documented: a copy to pageable memory returns once it is complete, so the host has seen all before it.
@@ -118,7 +118,7 @@ cu::Status SimDriver::memcpy_dtod_async(DevicePtr dst, DevicePtr src, std::size_
         op->duration =
             profile.kernel_latency_ns + Profile::transfer_ns(2 * bytes, profile.vram_gb_per_s);  // read and written
         op->bytes = bytes;
-        process_.stats_.copied_d2d += bytes;
+        process_.counters.copied_d2d += bytes;
         submit(call, op);
         return cu::kSuccess;
       });

@@ -46,7 +46,7 @@ cu::Status unpin(Call& call, const void* ptr, PinnedMemory::Kind kind, const cha
   const cu::Status status = drain_host_range(call, ptr, range->size, verb);
   if (status != cu::kSuccess) return status;
   call.process.pinned.remove(ptr);
-  call.process.stats_.pinned = call.process.pinned.bytes();
+  call.process.counters.pinned = call.process.pinned.bytes();
   return cu::kSuccess;
 }
 
@@ -73,7 +73,7 @@ cu::Status SimDriver::mem_host_alloc(void** ptr, std::size_t bytes, unsigned fla
     }
     void* memory = process_.pinned.allocate(bytes);
     if (memory == nullptr) return cu::kOutOfMemory;
-    process_.stats_.pinned = process_.pinned.bytes();
+    process_.counters.pinned = process_.pinned.bytes();
     *ptr = memory;
     return cu::kSuccess;
   });
@@ -94,7 +94,7 @@ cu::Status SimDriver::mem_host_register(void* ptr, std::size_t bytes, unsigned f
     const PinnedMemory::Range* known = process_.pinned.find(ptr);
     if (known != nullptr && known->kind == PinnedMemory::Kind::kAllocated) return cu::kInvalidValue;
     if (!process_.pinned.add_registered(ptr, bytes)) return cu::kHostMemoryAlreadyRegistered;
-    process_.stats_.pinned = process_.pinned.bytes();
+    process_.counters.pinned = process_.pinned.bytes();
     return cu::kSuccess;
   });
 }

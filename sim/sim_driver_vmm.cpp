@@ -54,7 +54,7 @@ cu::Status SimDriver::mem_address_free(DevicePtr ptr, std::size_t bytes) {
 
 cu::Status SimDriver::mem_create(MemHandle* handle, std::size_t bytes, const MemProp* prop, unsigned long long flags) {
   return run_call(world_, process_, Id::mem_create, cost_of(world_, Id::mem_create, bytes), [&](Call& call) {
-    ++process_.stats_.mapping_calls;
+    ++process_.counters.mapping_calls;
     if (handle == nullptr || flags != 0) return cu::kInvalidValue;
     cu::Status status = check_prop(world_, prop);
     if (status != cu::kSuccess) return status;
@@ -76,7 +76,7 @@ cu::Status SimDriver::mem_release(MemHandle handle) {
     if (const auto* found = find_in(process_.handles, handle)) size = (*found)->size;
   }
   return run_call(world_, process_, Id::mem_release, cost_of(world_, Id::mem_release, size), [&](Call&) {
-    ++process_.stats_.mapping_calls;
+    ++process_.counters.mapping_calls;
     const auto* found = find_in(process_.handles, handle);
     if (found == nullptr) return cu::kInvalidValue;
     const std::shared_ptr<PhysicalBlock> block = *found;
@@ -90,7 +90,7 @@ cu::Status SimDriver::mem_release(MemHandle handle) {
 cu::Status SimDriver::mem_map(DevicePtr ptr, std::size_t bytes, std::size_t offset, MemHandle handle,
                               unsigned long long flags) {
   return run_call(world_, process_, Id::mem_map, cost_of(world_, Id::mem_map, bytes), [&](Call&) {
-    ++process_.stats_.mapping_calls;
+    ++process_.counters.mapping_calls;
     const auto* found = find_in(process_.handles, handle);
     if (found == nullptr || flags != 0) return cu::kInvalidValue;
     const std::shared_ptr<PhysicalBlock> block = *found;
@@ -116,7 +116,7 @@ cu::Status SimDriver::mem_unmap(DevicePtr ptr, std::size_t bytes) {
     count = process_.space.count(ptr, bytes);
   }
   return run_call(world_, process_, Id::mem_unmap, cost_of(world_, Id::mem_unmap, bytes, count), [&](Call&) {
-    ++process_.stats_.mapping_calls;
+    ++process_.counters.mapping_calls;
     const auto mappings = process_.space.whole(ptr, bytes);
     if (mappings.empty()) return cu::kInvalidValue;
     for (const auto& mapping : mappings) {
@@ -135,7 +135,7 @@ cu::Status SimDriver::mem_set_access(DevicePtr ptr, std::size_t bytes, const Mem
   }
   return run_call(world_, process_, Id::mem_set_access, cost_of(world_, Id::mem_set_access, bytes, mapping_count),
                   [&](Call&) {
-                    ++process_.stats_.mapping_calls;
+                    ++process_.counters.mapping_calls;
                     if (access == nullptr || count == 0) return cu::kInvalidValue;
                     const auto mappings = process_.space.whole(ptr, bytes);
                     if (mappings.empty()) return cu::kInvalidValue;

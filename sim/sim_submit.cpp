@@ -6,7 +6,7 @@ std::shared_ptr<Op> new_op(Call& call, OpKind kind, const std::shared_ptr<Stream
   auto op = std::make_shared<Op>();
   op->kind = kind;
   op->stream = stream;
-  op->call_index = call.process.stats_.total_calls;
+  op->call_index = call.process.counters.total_calls;
   return op;
 }
 

@@ -73,7 +73,8 @@ void Timeline::submit(std::shared_ptr<Op> op, int card, const std::vector<Op*>& 
 
 void Timeline::settle() {
   // Grows while it is walked: operations that take no time make others ready.
-  for (std::size_t i = 0; i < became_ready_.size(); ++i) make_ready(std::move(became_ready_[i]));
+  std::size_t i = 0;
+  while (i < became_ready_.size()) make_ready(std::move(became_ready_[i++]));
   became_ready_.clear();
 }
 
@@ -82,7 +83,7 @@ void Timeline::make_ready(std::shared_ptr<Op> op) {
   op->ready = now_;
   if (op->engine == EngineKind::kNone) {
     op->started = true;
-    finish(std::move(op));
+    finish(op);
     return;
   }
   const auto card = static_cast<std::size_t>(op->stream->context->card);
@@ -95,7 +96,7 @@ void Timeline::make_ready(std::shared_ptr<Op> op) {
   std::push_heap(engine.queue.begin(), engine.queue.end());
 }
 
-void Timeline::finish(std::shared_ptr<Op> op) {
+void Timeline::finish(const std::shared_ptr<Op>& op) {
   effects_.finished(*op, now_);
   op->done = true;
   op->finished_at = now_;
@@ -160,14 +161,14 @@ void Timeline::advance(base::Nanos now) {
       engine.running = nullptr;
       engine.end = base::kNever;
       engine.busy += now_ - engine.start;
-      finish(std::move(op));
+      finish(op);
     }
     while (!running_beside_.empty() && running_beside_.front().end == next) {
       std::pop_heap(running_beside_.begin(), running_beside_.end());
       std::shared_ptr<Op> op = std::move(running_beside_.back().op);
       running_beside_.pop_back();
       beside_busy_[static_cast<std::size_t>(op->stream->context->card)] += op->duration;
-      finish(std::move(op));
+      finish(op);
     }
     settle();
     dispatch();

@@ -74,7 +74,7 @@ class Timeline {
   };
 
   void start(Engine* engine, std::shared_ptr<Op> op);
-  void finish(std::shared_ptr<Op> op);
+  void finish(const std::shared_ptr<Op>& op);
   void make_ready(std::shared_ptr<Op> op);
   void settle();    // works through what became ready
   void dispatch();  // gives idle engines their next operation

@@ -16,7 +16,7 @@ void World::report(const Process& process, const char* rule, bool exposure, std:
                 exposure,
                 process.id(),
                 driver::name_of(process.last_call),
-                process.stats_.total_calls,
+                process.counters.total_calls,
                 std::move(what),
                 timeline.now()};
   if (options.trace) log(to_text(hazard));
@@ -48,8 +48,8 @@ std::shared_ptr<PhysicalBlock> World::create_block(Process& process, int card_in
   CardState& card = *cards[static_cast<std::size_t>(card_index)];
   status = card.personality->commit(card, process, bytes, timeline.now());
   if (status != cu::kSuccess) return nullptr;
-  process.stats_.committed += bytes;
-  process.stats_.peak_committed = std::max(process.stats_.peak_committed, process.stats_.committed);
+  process.counters.committed += bytes;
+  process.counters.peak_committed = std::max(process.counters.peak_committed, process.counters.committed);
   return std::make_shared<PhysicalBlock>(process.next_block++, bytes, card_index, process);
 }
 
@@ -58,7 +58,7 @@ void World::release_if_unused(const std::shared_ptr<PhysicalBlock>& block) {
   block->committed = false;
   CardState& card = *cards[static_cast<std::size_t>(block->card)];
   card.personality->give_back(card, block->owner, block->size, timeline.now());
-  block->owner.stats_.committed -= block->size;
+  block->owner.counters.committed -= block->size;
 }
 
 void World::remove_mapping(Process& process, const std::shared_ptr<Mapping>& mapping, const char* verb) {
