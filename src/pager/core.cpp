@@ -298,7 +298,7 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
   mutex_.unlock();
   pager::Plan plan = pager::make_plan(input);
   mutex_.lock();
-  model.installed_budget = input.budget;
+  model.installed_origin = model.origin;
   install(model, std::move(plan));
   plan_frames();
   mutex_.unlock();

@@ -132,7 +132,7 @@ class PagerCore {
   Bytes planned_place(const Model& model, const Block& block) const;
   bool claimable(Bytes offset, Bytes bytes, const Model& model, Urgency urgency, BlockId moving) const;
   bool evict_range(Bytes offset, Bytes bytes);
-  Bytes cheapest_place(const Model& model, Bytes bytes) const;
+  Bytes cheapest_place(const Model& model, Bytes bytes, Urgency urgency) const;
   bool evict(BlockId id);
   UseSet take_uses(Block& block);
   cu::Status issue_copy(Block& block, BlockId id, Bytes offset);
@@ -211,6 +211,7 @@ class PagerCore {
   std::vector<cu::DevicePtr> plain_allocations_;  // Mode::kOff, by model
   std::vector<Bytes> plain_bytes_;
   PagerStats counters_;
+  std::uint64_t changes_ = 1;  // of what may be evicted: releases, evictions
   std::vector<BlockId> scratch_tenants_;
 
   CoreTask copy_task_{*this, "copy", &PagerCore::copy_step};

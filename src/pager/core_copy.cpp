@@ -14,6 +14,7 @@ namespace {
 // A request that was passed over this often by younger ones closes the gate for leases of resident blocks too.
 constexpr int kPatience = 64;
 constexpr base::Nanos kRetry = 50 * base::kMicrosecond;     // until the driver or the card may have moved on
+constexpr std::uint64_t kMostAhead = 2;                     // copies under way when the link would else stand idle
 constexpr int kMostMovesPerStep = 32;                       // so that demands are looked at in between
 }  // namespace
 
@@ -194,7 +195,13 @@ void PagerCore::prefetch(Model& model, bool& retry) {
 
 bool PagerCore::prefetch_resident(Model& model, std::uint64_t from, bool& retry) {
   const std::uint64_t last = model.cursor + model.uses.size();
+  arrivals_.poll();
   for (std::uint64_t position = from; position <= last && model.absent > 0; ++position) {
+    // What the ring needs next must not queue behind a long row of blocks that are needed later.
+    if (arrivals_.issued() - arrivals_.done() >= kMostAhead) {
+      retry = true;
+      return false;
+    }
     const std::uint32_t index = model.uses[model.index_of(position)].block;
     if (model.plan.blocks[index].role == Role::kStreamed || block_at(model.id_of(index)).resident()) continue;
     const Fetch outcome = fetch(model.id_of(index), Urgency::kPrefetch);
@@ -208,6 +215,7 @@ bool PagerCore::prefetch_resident(Model& model, std::uint64_t from, bool& retry)
 // Closes the holes that a new plan or an emergency left: blocks that stay move to their homes inside the card.
 void PagerCore::settle_misplaced(Model& model, bool& retry) {
   int moves = 0;
+  std::size_t left = 0;
   for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {
     const Bytes home = model.plan.blocks[i].home;
     const BlockId id = model.id_of(i);
@@ -215,6 +223,7 @@ void PagerCore::settle_misplaced(Model& model, bool& retry) {
     const Bytes from = block.address - frames_.base();
     if (model.plan.blocks[i].role == Role::kStreamed || !block.resident() || from == model.origin + home) continue;
     const Bytes to = model.origin + home;
+    ++left;
     if (block.leased() || !frames_.usable(to, block.bytes)) continue;
     if (!claimable(to, block.bytes, model, Urgency::kPrefetch, id)) continue;
     if (moves == kMostMovesPerStep || !arrivals_.has_room()) {
@@ -222,10 +231,11 @@ void PagerCore::settle_misplaced(Model& model, bool& retry) {
       return;
     }
     const bool overlaps = from < to + block.bytes && to < from + block.bytes;
-    if (overlaps || !evict_range(to, block.bytes)) {
-      evict(id);  // a copy onto itself is undefined; the prefetch brings it home
+    if (overlaps) {  // a copy onto itself is undefined: it leaves once used, and the prefetch brings it home
+      if ((block.state.load() & pager::kUsed) != 0) evict(id);
       continue;
     }
+    if (!evict_range(to, block.bytes)) continue;
     if (!block.try_drop()) continue;
     UseSet uses = take_uses(block);
     const std::vector<Piece> pieces = space_->place(to, block.bytes, id);
@@ -245,11 +255,13 @@ void PagerCore::settle_misplaced(Model& model, bool& retry) {
       retry = true;
       continue;
     }
+    block.state.fetch_and(~(pager::kRing | pager::kUsed));
     became_resident(block, id, to, sequence);
     ++counters_.moves;
     ++moves;
+    --left;
   }
-  model.misplaced = 0;
+  model.misplaced = left;
 }
 
 // Where the plan wants the block now: at home, or where its next use passes through the ring.
@@ -276,16 +288,20 @@ PagerCore::Fetch PagerCore::fetch(BlockId id, Urgency urgency) {
            claimable(offset, block.bytes, model, urgency, pager::kNoBlock);
   };
   if (!free(place)) {
-    if (urgency == Urgency::kPrefetch) return Fetch::kNoRoom;
-    place = cheapest_place(model, block.bytes);
+    // While a new plan settles, a planned place may be kept by what this pass has still to use.
+    if (urgency == Urgency::kPrefetch && (model.cursor >= model.settled_at || model.searched_at == changes_)) {
+      return Fetch::kNoRoom;
+    }
+    place = cheapest_place(model, block.bytes, urgency);
     if (place == kNowhere) {
+      model.searched_at = changes_;  // the same search would find the same
+      if (urgency == Urgency::kPrefetch) return Fetch::kNoRoom;
       // Frames that are still being mapped will make room without anybody's release.
       return frames_.held_bytes() < std::min(budget_, ceiling_) / frames_.frame_bytes() * frames_.frame_bytes() &&
                      frames_.held() < wanted_frames()
                  ? Fetch::kLater
                  : Fetch::kNoRoom;
     }
-    if (model.plan.blocks[block.index].role != Role::kStreamed) ++model.misplaced;
   }
   if (!evict_range(place, block.bytes)) return Fetch::kNoRoom;
   const cu::Status status = issue_copy(block, id, place);
@@ -307,8 +323,9 @@ bool PagerCore::claimable(Bytes offset, Bytes bytes, const Model& model, Urgency
     if ((word & pager::kLeaseMask) != 0) return false;
     if (urgency == Urgency::kDemand || tenant.model != model.id) return true;
     const pager::PlannedBlock& planned = model.plan.blocks[tenant.index];
-    if (planned.role == Role::kStreamed) return (word & pager::kUsed) != 0;
-    return at != model.origin + planned.home;  // what stays and is not at home is in the way here
+    // What stays and is at home stays; all else goes once this pass has used it.
+    if (planned.role != Role::kStreamed && at == model.origin + planned.home) return false;
+    return (word & pager::kUsed) != 0;
   });
 }
 
@@ -326,12 +343,13 @@ bool PagerCore::evict_range(Bytes offset, Bytes bytes) {
 }
 
 // The range of the model's room whose emptying loses least; kNowhere if leases cut every range short.
-Bytes PagerCore::cheapest_place(const Model& model, Bytes bytes) const {
+Bytes PagerCore::cheapest_place(const Model& model, Bytes bytes, Urgency urgency) const {
   const Bytes end = model.origin + class_room(model);
   Bytes best = kNowhere;
   double best_cost = 0;
   const auto consider = [&](Bytes start) {
     if (start < model.origin || start + bytes > end || !frames_.usable(start, bytes)) return;
+    if (urgency == Urgency::kPrefetch && !claimable(start, bytes, model, urgency, pager::kNoBlock)) return;
     double cost = 0;
     const bool possible = space_->all_of(start, bytes, [&](Bytes, const pager::Segment& segment) {
       if (segment.block == pager::kNoBlock) return true;
@@ -365,6 +383,7 @@ bool PagerCore::evict(BlockId id) {
   space_->vacate(block.address - frames_.base(), take_uses(block), block.arrival);
   if (model.plan.blocks[block.index].role != Role::kStreamed) ++model.absent;
   ++counters_.evictions;
+  ++changes_;
   return true;
 }
 
@@ -442,7 +461,9 @@ void PagerCore::became_resident(Block& block, BlockId, Bytes offset, std::uint64
   block.address = frames_.base() + offset;
   block.arrival = sequence;
   if (!streams) --model.absent;
-  block.state.fetch_or(pager::kResident | (streams ? pager::kRing : 0), std::memory_order_release);
+  const bool home = !streams && offset == model.origin + model.plan.blocks[block.index].home;
+  if (!streams && !home) ++model.misplaced;
+  block.state.fetch_or(pager::kResident | (home ? 0 : pager::kRing), std::memory_order_release);
 }
 
 // The block's next use after the cursor has begun. What the pass skipped on the way is not waited for any more.

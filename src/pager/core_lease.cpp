@@ -233,6 +233,7 @@ void PagerCore::release(Lease& lease) {
 
 void PagerCore::released_ring_blocks(const Lease& lease) {
   const base::Lock lock(mutex_);
+  ++changes_;
   for (std::size_t i = 0; i < lease.count_; ++i) {
     Block& block = block_at(lease.blocks()[i]);
     Model* model = model_at(block.model);

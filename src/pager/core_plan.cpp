@@ -81,14 +81,22 @@ void PagerCore::install(Model& model, pager::Plan plan) {
       if (!streams) ++model.absent;
       continue;
     }
-    if (streams) {
-      block.state.fetch_or(pager::kRing);
-    } else {
+    const bool misplaced =
+        !streams && block.address != frames_.base() + model.origin + model.plan.blocks[i].home;
+    if (misplaced) ++model.misplaced;
+    if (!streams && !misplaced) {
       block.state.fetch_and(~(pager::kRing | pager::kUsed));
-      if (block.address != frames_.base() + model.origin + model.plan.blocks[i].home) ++model.misplaced;
+      continue;
     }
+    // What lies where it will not stay is kept until this pass has used it: then it costs no copy to let it go.
+    const std::vector<std::uint32_t>& uses = model.uses_of[i];
+    const std::uint64_t done = model.cursor % model.uses.size();
+    const bool used = uses.empty() || (done != 0 && uses.back() < done);
+    block.state.fetch_and(~pager::kUsed);
+    block.state.fetch_or(pager::kRing | (used ? pager::kUsed : 0));
   }
   model.fetch = model.cursor + 1;
+  if (model.plan_generation > 1) model.settled_at = model.cursor + 2 * model.uses.size();
   if (tasks_running_) executor_.wake(copy_task_);
 }
 
@@ -125,7 +133,7 @@ base::Nanos PagerCore::plan_step(Nanos now) {
     const pager::Plan current = model.plan;
     PlanInput input = plan_input(model);
     input.uses = uses;
-    if (!current.blocks.empty() && model.installed_budget == budget) input.current = &current;
+    if (!current.blocks.empty() && model.installed_origin == origin) input.current = &current;
     mutex_.unlock();
     pager::Plan plan = pager::make_plan(input);
     mutex_.lock();
@@ -134,7 +142,7 @@ base::Nanos PagerCore::plan_step(Nanos now) {
       next = now;  // the budget moved meanwhile: once more
       continue;
     }
-    model.installed_budget = budget;
+    model.installed_origin = origin;
     install(model, std::move(plan));
   }
   mutex_.unlock();

@@ -34,7 +34,7 @@ struct Model {
   std::uint64_t plan_generation = 0;
   Bytes origin = 0;            // arena offset of the part that the model's priority class may use
   Bytes plan_budget = 0;       // and its size
-  Bytes installed_budget = 0;  // the plan in force was made for this size
+  Bytes installed_origin = 0;  // of the plan in force
   bool replan_wanted = false;
 
   // Positions count uses from 1: position p is use (p - 1) % uses.size() of its pass. `cursor` is the latest use known
@@ -42,6 +42,9 @@ struct Model {
   // cursor < fetch <= cursor + uses.size() + 1.
   std::uint64_t cursor = 0;
   std::uint64_t fetch = 1;
+  // Until the cursor is here a new plan is being moved into: blocks may pass through places that are not planned.
+  std::uint64_t settled_at = 0;
+  std::uint64_t searched_at = 0;  // PagerCore::changes_ when a search for such a place last failed
   std::size_t surprises = 0;  // in this pass: leases that came out of order
   std::size_t absent = 0;     // blocks that the plan keeps and that are not resident
   std::size_t misplaced = 0;  // blocks that the plan keeps and that may lie elsewhere than at home
