@@ -1,6 +1,7 @@
 // The state of a simulated machine, behind one lock, and the rules that tie its parts together.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,14 +39,22 @@ struct World final : OpEffects {
   base::Nanos advance();
 
   // Waits until done() holds; false: the process was killed meanwhile. The lock is released while waiting, so that
-  // whatever was looked up before has to be looked up again.
+  // whatever was looked up before has to be looked up again. A caller that cannot park (a task, or one that holds a lock
+  // of its own) spends the time; what only another caller could bring about fails it.
   template <typename Done>
   bool wait_until(const Process& process, Done&& done) {
     for (;;) {
       advance();
       if (process.dead) return false;
       if (done()) return true;
-      executor.wait(mutex, changed, timeline.next_event_time());
+      const base::Nanos next = timeline.next_event_time();
+      if (executor.can_wait(1)) {
+        executor.wait(mutex, changed, next);
+      } else if (next == base::kNever) {
+        return false;
+      } else {
+        executor.spend(std::max<base::Nanos>(0, next - executor.now()));
+      }
     }
   }
 

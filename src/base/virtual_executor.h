@@ -56,7 +56,7 @@ class VirtualExecutor final : public Executor {
   void wake(Task& task) override;
   bool wait(Mutex& mutex, WaitPoint& point, Nanos deadline) override;
   void notify_all(WaitPoint& point) override;
-  bool can_wait() override { return !in_task_ && locks_held_ == 0; }
+  bool can_wait(int own_locks = 0) override { return !in_task_ && locks_held_ == own_locks; }
   std::uint64_t caller_id() override;
 
   // The virtual executor whose activity the calling OS thread is, or null.
