@@ -1,31 +1,35 @@
 #include "src/pager/arrivals.h"
 
+#include "src/pager/insist.h"
+
 namespace tidegate::pager {
 
 Arrivals::~Arrivals() {
   for (const cu::Event event : events_) {
-    if (event != nullptr) driver_.event_destroy(event);
+    if (event != nullptr) insist([&] { return driver_.event_destroy(event); });
   }
-  if (stream_ != nullptr) driver_.stream_destroy(stream_);
+  if (stream_ != nullptr) insist([&] { return driver_.stream_destroy(stream_); });
 }
 
 cu::Status Arrivals::open() { return driver_.stream_create(&stream_, cu::kStreamNonBlocking); }
 
-void Arrivals::poll_locked() {
+cu::Status Arrivals::poll_locked() {
   const std::uint64_t issued = issued_.load(std::memory_order_relaxed);
   std::uint64_t done = done_.load(std::memory_order_relaxed);
-  if (done == issued) return;
-  if (driver_.event_query(events_[issued % kMostOutstanding]) == cu::kSuccess) {
+  if (done == issued) return cu::kSuccess;
+  const cu::Status status = driver_.event_query(events_[issued % kMostOutstanding]);
+  if (status == cu::kSuccess) {
     done = issued;
   } else {
     while (done + 1 < issued && driver_.event_query(events_[(done + 1) % kMostOutstanding]) == cu::kSuccess) ++done;
   }
   done_.store(done, std::memory_order_release);
+  return is_transient(status) ? cu::kSuccess : status;
 }
 
-void Arrivals::poll() {
+cu::Status Arrivals::poll() {
   const base::Lock lock(mutex_);
-  poll_locked();
+  return poll_locked();
 }
 
 bool Arrivals::has_room() {
@@ -48,6 +52,7 @@ cu::Status Arrivals::record(std::uint64_t* sequence) {
   const cu::Status status = driver_.event_record(event, stream_);
   if (status != cu::kSuccess) return status;
   issued_.store(next, std::memory_order_release);
+  unrecorded_.store(false, std::memory_order_relaxed);
   *sequence = next;
   return cu::kSuccess;
 }

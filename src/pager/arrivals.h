@@ -28,17 +28,22 @@ class Arrivals {
   bool has_room();
   // Records what was submitted to stream() since the last record as one copy. Only after has_room() said so.
   cu::Status record(std::uint64_t* sequence);
-  void poll();
+  // Looks which have arrived; any status but success is the driver's final word.
+  cu::Status poll();
+  // Something was submitted to stream() that record() did not cover: the next record does.
+  void note_unrecorded() { unrecorded_.store(true, std::memory_order_relaxed); }
+  bool unrecorded() const { return unrecorded_.load(std::memory_order_relaxed); }
   // Makes the stream wait for the copy, unless it is known to have arrived or was waited for already.
   cu::Status make_wait(StreamState& waiter, std::uint64_t sequence);
 
  private:
-  void poll_locked();
+  cu::Status poll_locked();
 
   driver::Driver& driver_;
   cu::Stream stream_ = nullptr;
   std::atomic<std::uint64_t> issued_{0};
   std::atomic<std::uint64_t> done_{0};
+  std::atomic<bool> unrecorded_{false};
   // An event is recorded again only when its copy is known to have arrived: a waiter that took the newer record for
   // its own could wait for a copy that waits for it.
   base::Mutex mutex_;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/driver/errors.h"
+#include "src/pager/insist.h"
 #include "src/pager/link.h"
 
 namespace tidegate {
@@ -114,13 +115,13 @@ PagerCore::~PagerCore() {
     executor_.remove(frame_task_);
   }
   // Nothing may touch the frames any more when they go: wait, by event, for every stream that used them.
-  if (arrivals_.stream() != nullptr) driver_.stream_synchronize(arrivals_.stream());
+  if (arrivals_.stream() != nullptr) pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });
   streams_.drain();
   for (const auto& model : models_) {
-    for (void* pack : model->packs) driver_.mem_free_host(pack);
+    for (void* pack : model->packs) free_host(pack);
   }
   for (const cu::DevicePtr allocation : plain_allocations_) {
-    if (allocation != 0) driver_.mem_free(allocation);
+    if (allocation != 0) pager::insist([&] { return driver_.mem_free(allocation); });
   }
 }
 
@@ -159,6 +160,10 @@ void PagerCore::pause(Nanos duration) {
 
 Bytes PagerCore::floor_bytes() const {
   return round_up(std::max(largest_set_, largest_block_) + largest_block_, frames_.frame_bytes());
+}
+
+void PagerCore::free_host(void* pack) {
+  pager::insist([&] { return driver_.mem_free_host(pack); });
 }
 
 void PagerCore::fail(Error error) {
@@ -223,7 +228,7 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
   }
   const Result<void> packed = pack_small(spec, model);
   const auto drop_packs = [&] {
-    for (void* pack : model.packs) driver_.mem_free_host(pack);
+    for (void* pack : model.packs) free_host(pack);
   };
   if (!packed) {
     drop_packs();
@@ -283,14 +288,28 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
   }
   models_.push_back(std::move(owned));
   block_count_.store(first + static_cast<BlockId>(model.blocks.size()), std::memory_order_release);
-  registered_ += model.bytes;
+  registered_ += round_up(model.bytes, frames_.frame_bytes());
   largest_block_ = std::max(largest_block_, largest);
   index_uses(model);
   if (options_.mode == Mode::kOff) {
     const Result<void> loaded = load_whole(model);
-    if (!loaded) model.removed = true;
+    cu::DevicePtr unloaded = 0;
+    Bytes unloaded_bytes = 0;
+    std::vector<void*> dropped;
+    if (!loaded) {
+      model.removed = true;
+      model.packs.swap(dropped);
+      registered_ -= round_up(model.bytes, frames_.frame_bytes());
+      if (model.id < plain_allocations_.size()) std::swap(plain_bytes_[model.id], unloaded_bytes);
+      if (model.id < plain_allocations_.size()) std::swap(plain_allocations_[model.id], unloaded);
+    }
     mutex_.unlock();
-    if (!loaded) return loaded.error();
+    if (!loaded) {
+      pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });
+      if (unloaded != 0) pager::insist([&] { return driver_.mem_free(unloaded); });
+      for (void* pack : dropped) free_host(pack);
+      return loaded.error();
+    }
     return model.id;
   }
   partition();
@@ -334,7 +353,7 @@ Result<void> PagerCore::load_whole(Model& model) {
     ++counters_.copies;
   }
   std::uint64_t sequence = 0;
-  if (!arrivals_.has_room()) driver_.stream_synchronize(arrivals_.stream());
+  if (!arrivals_.has_room()) pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });
   if (!arrivals_.has_room()) return Error{Errc::kDriver, "the copy stream does not advance"};
   if (const cu::Status status = arrivals_.record(&sequence); status != cu::kSuccess) {
     return driver_error(driver_, status, "recording an event");
@@ -362,7 +381,7 @@ Result<void> PagerCore::remove_model(ModelId id) {
   model->removed = true;  // no new lease, no further copy
   if (active_ == model) active_ = nullptr;
   finish_learning(*model);
-  registered_ -= model->bytes;
+  registered_ -= round_up(model->bytes, frames_.frame_bytes());
   for (std::uint32_t i = 0; i < model->blocks.size(); ++i) {
     if (options_.mode == Mode::kOff) {
       block_at(model->id_of(i)).try_drop();
@@ -370,22 +389,40 @@ Result<void> PagerCore::remove_model(ModelId id) {
       evict(model->id_of(i));
     }
   }
-  // The caller may free the host memory when this returns: its copies must be over.
-  const std::uint64_t last = arrivals_.issued();
-  for (arrivals_.poll(); arrivals_.done() < last; arrivals_.poll()) {
+  // Who waits for a lease on it would wait for ever.
+  std::erase_if(requests_, [&](Request* request) {
+    for (const BlockId block : request->blocks) {
+      if (block_at(block).model == id) request->error = Error{Errc::kInvalidArgument, "the model was removed meanwhile"};
+    }
+    return request->error.has_value();
+  });
+  executor_.notify_all(granted_);
+  // The caller may free the host memory when this returns: its copies must be over, those that no event covers too.
+  while (!failure_ && arrivals_.unrecorded()) {
+    executor_.wake(copy_task_);
     executor_.wait(mutex_, frames_changed_, executor_.now() + 100 * base::kMicrosecond);
+  }
+  const std::uint64_t last = arrivals_.issued();
+  while (!failure_ && arrivals_.done() < last) {
+    if (const cu::Status status = arrivals_.poll(); status != cu::kSuccess) {
+      fail(driver_error(driver_, status, "waiting for copies"));
+    } else if (arrivals_.done() < last) {
+      executor_.wait(mutex_, frames_changed_, executor_.now() + 100 * base::kMicrosecond);
+    }
   }
   std::vector<void*> packs = std::move(model->packs);
   model->packs.clear();
   partition();
   plan_frames();
   mutex_.unlock();
-  for (void* pack : packs) driver_.mem_free_host(pack);
+  for (void* pack : packs) free_host(pack);
   if (options_.mode == Mode::kOff) {
     streams_.drain();
-    driver_.mem_free(plain_allocations_[id]);
-    plain_allocations_[id] = 0;
+    mutex_.lock();
+    const cu::DevicePtr allocation = std::exchange(plain_allocations_[id], 0);
     plain_bytes_[id] = 0;
+    mutex_.unlock();
+    pager::insist([&] { return driver_.mem_free(allocation); });
   } else {
     executor_.wake(frame_task_);
   }
@@ -411,12 +448,12 @@ PagerStats PagerCore::stats() {
   }
   stats.held = frames_.held_bytes();
   stats.peak_held = frames_.peak_bytes();
-  stats.floor = std::min(floor_bytes(), stats.held);
+  stats.floor = std::max(floor_bytes(), frames_.frame_bytes());
   for (std::size_t slot = 0; slot < frames_.slots(); ++slot) {
     if (frames_.state(slot) != pager::Frames::State::kUnmapped && frame_is_busy(slot)) stats.busy += frames_.frame_bytes();
   }
   const Bytes needless = active_ != nullptr ? active_->plan.reclaimable : stats.held;
-  stats.reclaimable = std::min(needless, stats.held - stats.floor);
+  stats.reclaimable = std::min(needless, stats.held - std::min(stats.held, stats.floor));
   return stats;
 }
 

@@ -86,6 +86,7 @@ class PagerCore {
     std::span<const BlockId> blocks;
     StreamState* stream = nullptr;
     Caller* caller = nullptr;
+    Bytes bytes = 0;  // of all its blocks
     std::optional<Error> error;
     bool granted = false;
     int passed_over = 0;
@@ -108,6 +109,7 @@ class PagerCore {
   Result<void> load_whole(Model& model);  // Mode::kOff
   Bytes floor_bytes() const;
   void pause(Nanos duration);  // parks the caller about that long
+  void free_host(void* pack);
 
   // core_lease.cpp
   bool pin_resident(std::span<const BlockId> blocks, StreamState& stream, cu::Status& status);
@@ -129,6 +131,9 @@ class PagerCore {
   bool prefetch_resident(Model& model, std::uint64_t from, bool& retry);
   void settle_misplaced(Model& model, bool& retry);
   Fetch fetch(BlockId id, Urgency urgency);
+  Fetch outcome_of(cu::Status copied);
+  Error too_large(Bytes set, Bytes room) const;
+  Error wait_failed(cu::Status status);
   Bytes planned_place(const Model& model, const Block& block) const;
   bool claimable(Bytes offset, Bytes bytes, const Model& model, Urgency urgency, BlockId moving) const;
   bool evict_range(Bytes offset, Bytes bytes);
@@ -204,6 +209,7 @@ class PagerCore {
   Bytes registered_ = 0;
   Nanos retry_mapping_at_ = 0;
   int mapping_attempts_ = 0;
+  int budgets_being_set_ = 0;
   Nanos retry_release_at_ = 0;
   static constexpr std::size_t kNoSlot = ~std::size_t{0};
   std::size_t stuck_slot_ = kNoSlot;  // mapped, and its access was refused so far

@@ -4,6 +4,7 @@
 
 #include "src/driver/errors.h"
 #include "src/pager/core.h"
+#include "src/pager/insist.h"
 
 namespace tidegate {
 
@@ -22,8 +23,13 @@ base::Nanos PagerCore::copy_step(Nanos now) {
   const base::Lock lock(mutex_);
   if (failure_) return base::kNever;
   bool retry = false;
+  if (arrivals_.unrecorded()) {
+    std::uint64_t sequence = 0;
+    if (!arrivals_.has_room() || arrivals_.record(&sequence) != cu::kSuccess) retry = true;
+  }
   while (serve_requests(retry)) {
   }
+  if (failure_) return base::kNever;
   if (active_ != nullptr && !active_->removed) {
     if (active_->misplaced > 0) settle_misplaced(*active_, retry);
     prefetch(*active_, retry);
@@ -38,7 +44,17 @@ bool PagerCore::serve_requests(bool& retry) {
   bool stuck = false;
   for (auto it = requests_.begin(); it != requests_.end();) {
     Request& request = **it;
-    const Fetch outcome = try_grant(request, first ? Urgency::kDemand : Urgency::kPrefetch);
+    if (!first && gate_.load() && request.caller->held.load() == 0) {  // the oldest one's turn
+      ++it;
+      continue;
+    }
+    Fetch outcome = Fetch::kNoRoom;
+    if (const Bytes room = class_room(*models_[block_at(request.blocks[0]).model]); request.bytes > room) {
+      request.error = too_large(request.bytes, room);  // the room shrank since it came
+    } else {
+      outcome = try_grant(request, first ? Urgency::kDemand : Urgency::kPrefetch);
+    }
+    if (failure_) return false;  // all requests are answered and gone
     if (outcome == Fetch::kIssued || request.error) {
       request.granted = outcome == Fetch::kIssued;
       granted = true;
@@ -52,6 +68,8 @@ bool PagerCore::serve_requests(bool& retry) {
     ++it;
   }
   if (stuck && !granted) refuse_deadlocked();
+  // Leases of resident blocks pass it by without being seen here: a failed attempt counts as one.
+  if (!granted && !requests_.empty()) ++requests_.front()->passed_over;
   gate_.store(!requests_.empty() && requests_.front()->passed_over > kPatience);
   if (requests_.empty()) attention_.store(false);
   if (granted) executor_.notify_all(granted_);
@@ -78,7 +96,7 @@ void PagerCore::refuse_deadlocked() {
   for (Request* request : std::deque<Request*>(requests_)) {
     if (request->caller->held.load() == 0) continue;
     const Fetch outcome = try_grant(*request, Urgency::kDemand);
-    if (outcome == Fetch::kLater) return;
+    if (outcome == Fetch::kLater || failure_) return;
     if (outcome != Fetch::kIssued && !request->error) continue;
     request->granted = outcome == Fetch::kIssued;
     return remove(request);
@@ -107,10 +125,13 @@ PagerCore::Fetch PagerCore::try_grant(Request& request, Urgency urgency) {
       if (block.try_lease()) continue;
       const std::uint64_t word = block.state.load();
       if ((word & pager::kDoomed) != 0) {
-        // It must leave its frame first; whoever holds it himself may have it again.
-        if (request.caller->held.load() == 0 || (word & pager::kLeaseMask) == 0) return give_up(Fetch::kLater);
-        block.state.fetch_add(1, std::memory_order_acquire);
-        continue;
+        // It must leave its frame first; a holder may have it nevertheless, for what he holds may be this block.
+        if ((word & pager::kLeaseMask) != 0) {
+          if (request.caller->held.load() == 0) return give_up(Fetch::kNoRoom);
+          block.state.fetch_add(1, std::memory_order_acquire);
+          continue;
+        }
+        if (!evict(id)) return give_up(Fetch::kLater);
       }
       Fetch outcome;
       if (gathered_at == kNowhere) {
@@ -119,7 +140,7 @@ PagerCore::Fetch PagerCore::try_grant(Request& request, Urgency urgency) {
         if (!frames_.usable(gathered_at, block.bytes) || !evict_range(gathered_at, block.bytes)) {
           return give_up(Fetch::kNoRoom);
         }
-        outcome = issue_copy(block, id, gathered_at) == cu::kSuccess ? Fetch::kIssued : Fetch::kLater;
+        outcome = arrivals_.has_room() ? outcome_of(issue_copy(block, id, gathered_at)) : Fetch::kLater;
         gathered_at += block.bytes;
       }
       if (outcome == Fetch::kNoRoom && urgency == Urgency::kDemand && gathered_at == kNowhere &&
@@ -242,13 +263,14 @@ void PagerCore::settle_misplaced(Model& model, bool& retry) {
     cu::Status status = wait_for_pieces(pieces);
     const DeviceAddress old = block.address;
     if (status == cu::kSuccess) {
-      status = driver_.memcpy_dtod_async(frames_.base() + to, old, block.bytes, arrivals_.stream());
+      status = driver_.memcpy_dtod_async(frames_.base() + to, old, model.source_bytes[i], arrivals_.stream());
     }
     std::uint64_t sequence = arrivals_.issued() + 1;  // if nothing is recorded now, the next record covers it
     if (status == cu::kSuccess) status = arrivals_.record(&sequence);
     space_->vacate(from, std::move(uses), sequence);
     ++model.absent;
     if (status != cu::kSuccess) {
+      arrivals_.note_unrecorded();
       UseSet pending;
       for (const Piece& piece : pieces) pending.add(piece.uses);
       space_->vacate(to, std::move(pending), sequence);
@@ -304,9 +326,12 @@ PagerCore::Fetch PagerCore::fetch(BlockId id, Urgency urgency) {
     }
   }
   if (!evict_range(place, block.bytes)) return Fetch::kNoRoom;
-  const cu::Status status = issue_copy(block, id, place);
+  return outcome_of(issue_copy(block, id, place));
+}
+
+PagerCore::Fetch PagerCore::outcome_of(cu::Status status) {
   if (status == cu::kSuccess) return Fetch::kIssued;
-  if (status == cu::kNotReady || status == cu::kOutOfMemory) {
+  if (pager::is_transient(status)) {
     ++counters_.retries;
     return Fetch::kLater;
   }
@@ -448,6 +473,7 @@ cu::Status PagerCore::issue_copy(Block& block, BlockId id, Bytes offset) {
   std::uint64_t sequence = arrivals_.issued() + 1;  // if nothing is recorded now, the next record covers it
   if (status == cu::kSuccess) status = arrivals_.record(&sequence);
   if (status != cu::kSuccess) {
+    arrivals_.note_unrecorded();
     space_->vacate(offset, std::move(pending), sequence);
     return status;
   }

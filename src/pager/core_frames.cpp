@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "src/driver/errors.h"
 #include "src/pager/core.h"
+#include "src/pager/insist.h"
 
 namespace tidegate {
 
@@ -117,10 +119,13 @@ base::Nanos PagerCore::frame_step(Nanos now) {
   std::size_t release = frames_.slots();
   std::size_t waiting = 0;
   for (std::size_t slot = frames_.slots(); slot-- > 0;) {
-    if (frames_.state(slot) != State::kCondemned) continue;
-    empty_frame(slot);
-    close_open_uses(slot);
-    if (frame_is_idle(slot) && now >= retry_release_at_) {
+    const bool half_gone = frames_.state(slot) == State::kReleasing;
+    if (frames_.state(slot) != State::kCondemned && !half_gone) continue;
+    if (!half_gone) {
+      empty_frame(slot);
+      close_open_uses(slot);
+    }
+    if ((half_gone || frame_is_idle(slot)) && now >= retry_release_at_) {
       if (release == frames_.slots()) release = slot;
     } else {
       ++waiting;
@@ -135,10 +140,14 @@ base::Nanos PagerCore::frame_step(Nanos now) {
     mutex_.unlock();
     const cu::Status status = frames_.unmap(release);
     mutex_.lock();
-    frames_.set_state(release, status == cu::kSuccess ? State::kUnmapped : State::kCondemned);
-    if (status != cu::kSuccess) {
+    // Half gone it cannot be taken into use again: it stays kReleasing until the rest has worked.
+    const State left = frames_.unmapped(release) ? State::kReleasing : State::kCondemned;
+    frames_.set_state(release, status == cu::kSuccess ? State::kUnmapped : left);
+    if (pager::is_transient(status)) {
       ++counters_.retries;
       retry_release_at_ = executor_.now() + base::kMillisecond;
+    } else if (status != cu::kSuccess) {
+      fail(driver::driver_error(driver_, status, "giving a frame back"));
     }
     executor_.notify_all(frames_changed_);
     mutex_.unlock();
@@ -146,6 +155,13 @@ base::Nanos PagerCore::frame_step(Nanos now) {
   }
   const std::size_t want = wanted_frames();
   const std::size_t allowed = std::min(budget_, ceiling_) / frames_.frame_bytes();
+  if (stuck_slot_ != kNoSlot && (stuck_slot_ >= want || frames_.held() > allowed)) {  // not wanted any more
+    const std::size_t stuck = std::exchange(stuck_slot_, kNoSlot);
+    mapping_attempts_ = 0;
+    frames_.abandon(stuck);
+    frames_.set_state(stuck, State::kUnmapped);
+    executor_.notify_all(frames_changed_);
+  }
   std::size_t slot = stuck_slot_;
   if (slot == kNoSlot && frames_.held() < allowed) {
     for (slot = 0; slot < want && frames_.state(slot) != State::kUnmapped;) ++slot;
@@ -179,9 +195,12 @@ base::Nanos PagerCore::mapped(std::size_t slot, cu::Status status) {
     frames_.set_state(slot, slot < wanted_frames() ? State::kMapped : State::kCondemned);
     stuck_slot_ = kNoSlot;
     mapping_attempts_ = 0;
+    plan_frames();
+    executor_.notify_all(frames_changed_);
     return now;
   }
   ++counters_.retries;
+  if (cu::is_sticky(status)) fail(driver::driver_error(driver_, status, "mapping a frame"));
   if (status == cu::kNotReady && ++mapping_attempts_ < kMostMappingAttempts) {
     // The OS could not make it resident yet (wddm-model W-41): keep what there is and come back.
     stuck_slot_ = slot;
@@ -194,8 +213,8 @@ base::Nanos PagerCore::mapped(std::size_t slot, cu::Status status) {
   frames_.set_state(slot, State::kUnmapped);
   // Nothing more is to be had: run with what there is, until the budget is set anew.
   ceiling_ = frames_.held_bytes();
+  partition();
   executor_.notify_all(frames_changed_);
-  for (const auto& model : models_) want_replan(*model);
   return now;
 }
 
@@ -222,17 +241,22 @@ Result<void> PagerCore::set_budget(Bytes budget) {
   executor_.wake(frame_task_);
   const auto owed = [this] {  // idle frames that have still to go
     for (std::size_t slot = 0; slot < frames_.slots(); ++slot) {
-      if (frames_.state(slot) == State::kReleasing) return true;
-      if (frames_.state(slot) == State::kCondemned && frame_is_idle(slot)) return true;
+      const State state = frames_.state(slot);
+      if (state == State::kReleasing || state == State::kMapping) return true;
+      if (state == State::kCondemned && frame_is_idle(slot)) return true;
     }
     return false;
   };
+  ++budgets_being_set_;
   while (!failure_ && frames_.held_bytes() > budget_ && owed()) {
     executor_.wait(mutex_, frames_changed_, executor_.now() + 10 * base::kMillisecond);
   }
+  --budgets_being_set_;
+  const std::optional<Error> failure = failure_;
   mutex_.unlock();
   executor_.wake(frame_task_);
   executor_.wake(copy_task_);
+  if (failure) return *failure;
   return {};
 }
 

@@ -44,13 +44,35 @@ bool PagerCore::pin_resident(std::span<const BlockId> blocks, StreamState& strea
     latest = std::max(latest, block.arrival);
   }
   if (latest > stream.waited.load(std::memory_order_acquire) && latest > arrivals_.done()) {
-    status = arrivals_.make_wait(stream, latest);
+    const pager::RelaxedCapture relaxed(driver_);
+    cu::CaptureStatus capture = cu::kCaptureNone;
+    status = driver_.stream_is_capturing(stream.stream(), &capture);
+    if (status == cu::kSuccess && capture != cu::kCaptureNone) {
+      // A capture must not wait for work outside of it.
+      arrivals_.poll();
+      if (latest > arrivals_.done()) status = cu::kStreamCaptureUnsupported;
+    }
+    if (status == cu::kSuccess) status = arrivals_.make_wait(stream, latest);
     if (status != cu::kSuccess) {
       unpin(blocks);
       return false;
     }
   }
   return true;
+}
+
+Error PagerCore::wait_failed(cu::Status status) {
+  if (status == cu::kStreamCaptureUnsupported) {
+    return {Errc::kCapturing, "a copy would be needed and the stream captures a graph; take the lease before the capture "
+                              "begins"};
+  }
+  return driver::driver_error(driver_, status, "making a stream wait for a copy");
+}
+
+Error PagerCore::too_large(Bytes set, Bytes room) const {
+  return {Errc::kBelowFloor, fmt::format("a lease of {} bytes can never fit in {} bytes; lease fewer blocks at a time or "
+                                         "raise the budget",
+                                         set, room)};
 }
 
 void PagerCore::unpin(std::span<const BlockId> blocks) {
@@ -80,7 +102,7 @@ Result<Lease> PagerCore::lease(std::span<const BlockId> blocks, StreamHandle han
   if (learning_.load(std::memory_order_acquire) == 0 && !gate_.load(std::memory_order_acquire)) {
     cu::Status status = cu::kSuccess;
     if (pin_resident(blocks, *stream, status)) return make_lease(blocks, *stream, caller);
-    if (status != cu::kSuccess) return driver::driver_error(driver_, status, "making a stream wait for a copy");
+    if (status != cu::kSuccess) return wait_failed(status);
   }
   return lease_slow(blocks, *stream, caller);
 }
@@ -106,15 +128,12 @@ Result<Lease> PagerCore::lease_slow(std::span<const BlockId> blocks, StreamState
         blocks.begin() + static_cast<std::ptrdiff_t>(i)) {
       set += block.bytes;
     }
-    absent = absent || !block.resident();
+    // What lies in a frame that goes has to come again.
+    absent = absent || (block.state.load() & (pager::kResident | pager::kDoomed)) != pager::kResident;
   }
   if (options_.mode != Mode::kOff) {
     const Bytes room = class_room(*models_[block_at(blocks[0]).model]);
-    if (set > room) {
-      return refuse({Errc::kBelowFloor, fmt::format("a lease of {} bytes can never fit in {} bytes; lease fewer blocks "
-                                                    "at a time or raise the budget",
-                                                    set, room)});
-    }
+    if (set > room) return refuse(too_large(set, room));
     largest_set_ = std::max(largest_set_, set);
   }
   if (absent) {
@@ -122,8 +141,7 @@ Result<Lease> PagerCore::lease_slow(std::span<const BlockId> blocks, StreamState
     const cu::Status status = driver_.stream_is_capturing(stream.stream(), &capture);
     if (status != cu::kSuccess) return refuse(driver::driver_error(driver_, status, "asking whether a stream captures"));
     if (capture != cu::kCaptureNone) {
-      return refuse({Errc::kCapturing, "a copy would be needed and the stream captures a graph; take the lease before "
-                                       "the capture begins"});
+      return refuse(wait_failed(cu::kStreamCaptureUnsupported));
     }
   }
   step = learn_request(blocks, stream);
@@ -141,11 +159,9 @@ Result<Lease> PagerCore::lease_slow(std::span<const BlockId> blocks, StreamState
   if (!gate_.load() || caller.held.load() > 0) {
     cu::Status status = cu::kSuccess;
     if (pin_resident(blocks, stream, status)) return granted();
-    if (status != cu::kSuccess) {
-      return refuse(driver::driver_error(driver_, status, "making a stream wait for a copy"));
-    }
+    if (status != cu::kSuccess) return refuse(wait_failed(status));
   }
-  Request request{blocks, &stream, &caller, std::nullopt, false, 0};
+  Request request{blocks, &stream, &caller, set, std::nullopt, false, 0};
   requests_.push_back(&request);
   attention_.store(true);
   ++counters_.waits;
@@ -168,8 +184,12 @@ Result<void> PagerCore::extend(Lease& lease, std::span<const BlockId> blocks) {
   }
   cu::Status status = cu::kSuccess;
   if (!pin_resident(blocks, *lease.stream_, status)) {
-    if (status != cu::kSuccess) return driver::driver_error(driver_, status, "making a stream wait for a copy");
-    Request request{blocks, lease.stream_, lease.caller_, std::nullopt, false, 0};
+    if (status != cu::kSuccess) return wait_failed(status);
+    cu::CaptureStatus capture = cu::kCaptureNone;
+    status = driver_.stream_is_capturing(lease.stream_->stream(), &capture);
+    if (status != cu::kSuccess) return driver::driver_error(driver_, status, "asking whether a stream captures");
+    if (capture != cu::kCaptureNone) return wait_failed(cu::kStreamCaptureUnsupported);
+    Request request{blocks, lease.stream_, lease.caller_, 0, std::nullopt, false, 0};
     const Fetch outcome = try_grant(request, Urgency::kDemand);
     if (request.error) return *request.error;
     if (outcome != Fetch::kIssued) {

@@ -29,15 +29,19 @@ void PagerCore::partition() {
   std::sort(classes.begin(), classes.end(), std::greater<>());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   const Bytes frame = frames_.frame_bytes();
-  Bytes end = std::min(budget_, ceiling_) / frame * frame;
+  const Bytes total = options_.mode == Mode::kStatic ? frames_.slots() * frame : wanted_frames() * frame;
+  Bytes end = total;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     Bytes wanted = 0;
     for (const auto& model : models_) {
       if (!model->removed && model->priority == classes[i]) wanted = std::max(wanted, model->bytes);
     }
+    wanted = round_up(wanted, frame);
     const Bytes below = std::min<Bytes>(end, (classes.size() - 1 - i) * floor_bytes());
-    const Bytes room = i + 1 == classes.size() ? end : std::min(end - below, round_up(wanted, frame));
-    const Bytes origin = end - room;
+    const Bytes share = i + 1 == classes.size() ? end : std::min(end - below, wanted);
+    // Where the budget has no floor for every class they overlap: with less than its floor a class could not run.
+    const Bytes room = std::max(share, std::min({total, floor_bytes(), wanted}));
+    const Bytes origin = end - std::min(end, room);
     for (const auto& model : models_) {
       if (model->removed || model->priority != classes[i]) continue;
       if (model->origin != origin || model->plan_budget != room) {
@@ -196,6 +200,8 @@ Result<void> PagerCore::check_invariants() {
       ++busy;
     } else if (frames_.state(slot) == State::kReleasing || frames_.state(slot) == State::kCondemned) {
       ++going;
+    } else if (frames_.state(slot) == State::kMapping && budgets_being_set_ > 0) {
+      ++going;  // set_budget does not return before it is done or gone
     }
   }
   const std::size_t allowed = budget_ / frames_.frame_bytes();

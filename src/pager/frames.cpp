@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "src/driver/errors.h"
+#include "src/pager/insist.h"
 
 namespace tidegate::pager {
 
@@ -12,14 +13,13 @@ Bytes default_frame_bytes(Bytes card_total) { return (card_total < 8 * kGiB ? 16
 Frames::~Frames() {
   if (base_ == 0) return;
   if (plain_) {
-    driver_.mem_free(base_);
+    insist([&] { return driver_.mem_free(base_); });
     return;
   }
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
-    if (half_mapped_[slot]) abandon(slot);
-    if (states_[slot] != State::kUnmapped && handles_[slot] != 0) unmap(slot);
+    if (handles_[slot] != 0) insist([&] { return unmap(slot); });
   }
-  driver_.mem_address_free(base_, states_.size() * frame_bytes_);
+  insist([&] { return driver_.mem_address_free(base_, states_.size() * frame_bytes_); });
 }
 
 Result<void> Frames::reserve(std::size_t slots) {
@@ -30,7 +30,8 @@ Result<void> Frames::reserve(std::size_t slots) {
   }
   states_.assign(slots, State::kUnmapped);
   handles_.assign(slots, 0);
-  half_mapped_.assign(slots, false);
+  half_mapped_.assign(slots, 0);
+  unmapped_.assign(slots, 0);
   return {};
 }
 
@@ -77,17 +78,17 @@ cu::Status Frames::map(std::size_t slot) {
     ++mapping_calls_;
     status = driver_.mem_map(address, frame_bytes_, 0, handle, 0);
     if (status != cu::kSuccess) {
-      driver_.mem_release(handle);
+      insist([&] { return driver_.mem_release(handle); });
       return status;
     }
     handles_[slot] = handle;
-    half_mapped_[slot] = true;
+    half_mapped_[slot] = 1;
   }
   const cu::MemAccess access{location, cu::kAccessReadWrite};
   ++mapping_calls_;
   const cu::Status status = driver_.mem_set_access(address, frame_bytes_, &access, 1);
   if (status == cu::kSuccess) {
-    half_mapped_[slot] = false;
+    half_mapped_[slot] = 0;
   } else if (status != cu::kNotReady) {
     abandon(slot);
   }
@@ -95,18 +96,24 @@ cu::Status Frames::map(std::size_t slot) {
 }
 
 void Frames::abandon(std::size_t slot) {
-  assert(half_mapped_[slot]);
-  half_mapped_[slot] = false;
-  unmap(slot);
+  assert(half_mapped_[slot] != 0);
+  half_mapped_[slot] = 0;
+  insist([&] { return unmap(slot); });
 }
 
 cu::Status Frames::unmap(std::size_t slot) {
-  mapping_calls_ += 2;
-  const cu::Status unmapped = driver_.mem_unmap(base_ + slot * frame_bytes_, frame_bytes_);
-  if (unmapped != cu::kSuccess) return unmapped;
+  if (unmapped_[slot] == 0) {
+    ++mapping_calls_;
+    const cu::Status unmapped = driver_.mem_unmap(base_ + slot * frame_bytes_, frame_bytes_);
+    if (unmapped != cu::kSuccess) return unmapped;
+    unmapped_[slot] = 1;
+  }
+  ++mapping_calls_;
   const cu::Status released = driver_.mem_release(handles_[slot]);
-  if (released == cu::kSuccess) handles_[slot] = 0;
-  return released;
+  if (released != cu::kSuccess) return released;
+  handles_[slot] = 0;
+  unmapped_[slot] = 0;
+  return cu::kSuccess;
 }
 
 }  // namespace tidegate::pager

@@ -53,8 +53,10 @@ class Frames {
   cu::Status map(std::size_t slot);
   // Undoes an attempt that ended in kNotReady.
   void abandon(std::size_t slot);
-  // Unmaps and releases. The caller has proof that nothing touches the frame (I1).
+  // Unmaps and releases. The caller has proof that nothing touches the frame (I1). May be called again after a failure.
   cu::Status unmap(std::size_t slot);
+  // Whether unmap() got half way: the addresses are gone, the memory is still held.
+  bool unmapped(std::size_t slot) const { return unmapped_[slot]; }
 
   std::uint64_t mapping_calls() const { return mapping_calls_.load(std::memory_order_relaxed); }
 
@@ -66,7 +68,9 @@ class Frames {
   bool plain_ = false;
   std::vector<State> states_;
   std::vector<cu::MemHandle> handles_;
-  std::vector<bool> half_mapped_;  // created and mapped, access refused so far
+  // Touched by one thread at a time and slot by slot without the pager's lock, hence no bits.
+  std::vector<std::uint8_t> half_mapped_;  // created and mapped, access refused so far
+  std::vector<std::uint8_t> unmapped_;     // unmapped, not released yet
   std::size_t held_ = 0;
   std::size_t peak_ = 0;
   std::atomic<std::uint64_t> mapping_calls_{0};  // counted without the pager's lock

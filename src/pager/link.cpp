@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/driver/errors.h"
+#include "src/pager/insist.h"
 
 namespace tidegate::pager {
 
@@ -49,10 +50,12 @@ Result<Link> measure_link(driver::Driver& driver, cu::Stream stream, cu::DeviceP
       link.copy_cost = std::max<base::Nanos>(0, static_cast<base::Nanos>(cost));
     }
   }
+  // Where a wait failed, copies from `host` may still be queued.
+  insist([&] { return driver.stream_synchronize(stream); });
   for (const cu::Event event : events) {
-    if (event != nullptr) driver.event_destroy(event);
+    if (event != nullptr) insist([&] { return driver.event_destroy(event); });
   }
-  driver.mem_free_host(host);
+  insist([&] { return driver.mem_free_host(host); });
   // Planning needs some figure; with PCIe 3.0 x16's usual 12 GB/s a wrong plan costs speed, never correctness.
   if (link.bytes_per_ns <= 0) link = {12.0, 3 * base::kMicrosecond};
   return link;

@@ -2,21 +2,25 @@
 #pragma once
 
 #include "src/driver/driver.h"
+#include "src/pager/insist.h"
 
 namespace tidegate::pager {
 
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(driver::Driver& driver) : driver_(driver) {
-    driver_.thread_exchange_stream_capture_mode(&mode_);
+    exchanged_ = driver_.thread_exchange_stream_capture_mode(&mode_) == cu::kSuccess;
   }
-  ~RelaxedCapture() { driver_.thread_exchange_stream_capture_mode(&mode_); }
+  ~RelaxedCapture() {
+    if (exchanged_) insist([&] { return driver_.thread_exchange_stream_capture_mode(&mode_); });
+  }
   RelaxedCapture(const RelaxedCapture&) = delete;
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
   driver::Driver& driver_;
   cu::CaptureMode mode_ = cu::kCaptureRelaxed;
+  bool exchanged_ = false;
 };
 
 }  // namespace tidegate::pager

@@ -1,5 +1,7 @@
 #include "src/pager/streams.h"
 
+#include "src/pager/insist.h"
+
 namespace tidegate::pager {
 
 namespace {
@@ -19,7 +21,7 @@ std::uint64_t Streams::next_identity() {
 Streams::~Streams() {
   for (std::size_t i = 0; i < count_.load(); ++i) {
     for (const StreamState::Closing& closing : slots_[i]->closings) {
-      if (closing.event != nullptr) driver_.event_destroy(closing.event);
+      if (closing.event != nullptr) insist([&] { return driver_.event_destroy(closing.event); });
     }
   }
 }
@@ -151,7 +153,15 @@ cu::Status Streams::forget(StreamHandle handle) {
   }
   if (found == nullptr) return cu::kSuccess;
   const base::Lock lock(found->mutex);
-  const cu::Status status = close_locked(*found);
+  cu::Status status = insist([&] { return close_locked(*found); });
+  if (status != cu::kSuccess) {
+    // Nobody can record on it any more: its uses would never be known to be over.
+    status = insist([&] { return driver_.stream_synchronize(found->stream()); });
+    if (status == cu::kSuccess) {
+      found->completed.store(found->epoch.fetch_add(1, std::memory_order_acq_rel) + 1, std::memory_order_release);
+      found->head = found->tail;
+    }
+  }
   found->forgotten.store(true);
   return status;
 }
@@ -160,13 +170,22 @@ void Streams::drain() {
   const std::size_t count = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     StreamState& stream = *slots_[i];
-    if (stream.epoch.load() > 1 || stream.releases.load() > 0) close_from_outside(stream);
+    cu::Status closed = cu::kSuccess;
+    if (!stream.forgotten.load() && (stream.epoch.load() > 1 || stream.releases.load() > 0)) {
+      closed = insist([&] { return close_from_outside(stream); });
+    }
+    cu::CaptureStatus capture = cu::kCaptureNone;
+    if (closed != cu::kSuccess &&
+        insist([&] { return driver_.stream_is_capturing(stream.stream(), &capture); }) == cu::kSuccess &&
+        capture == cu::kCaptureNone) {
+      insist([&] { return driver_.stream_synchronize(stream.stream()); });
+    }
     cu::Event last = nullptr;
     {
       const base::Lock lock(stream.mutex);
       if (stream.tail > stream.head) last = stream.closings[(stream.tail - 1) % StreamState::kMostClosings].event;
     }
-    if (last != nullptr) driver_.event_synchronize(last);
+    if (last != nullptr) insist([&] { return driver_.event_synchronize(last); });
     poll(stream);
   }
 }
