@@ -187,6 +187,7 @@ void PagerCore::activate(Model& model) {
   if (active_ == &model) return;
   active_ = &model;
   model.fetch = model.cursor + 1;
+  model.settled_at = 0;  // after another model's turn there is nothing left to move carefully
   for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {  // what is left of its ring is not part of a prefetch
     Block& block = block_at(model.id_of(i));
     if (block.resident()) block.state.fetch_or(pager::kUsed);

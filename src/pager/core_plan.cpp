@@ -13,6 +13,27 @@ namespace {
 constexpr base::Nanos kEventPoll = 200 * base::kMicrosecond;  // until a learned pass's events have passed
 }  // namespace
 
+namespace {
+
+// Repeated uses that cannot need a copy are joined with the use before: of a pack, which stays, and of a block that was
+// the latest one anyway.
+std::vector<pager::PlanUse> joined(const std::vector<pager::PlanUse>& uses, const std::vector<pager::PlanBlock>& blocks) {
+  std::vector<pager::PlanUse> result;
+  std::vector<bool> seen(blocks.size(), false);
+  for (const pager::PlanUse& use : uses) {
+    const bool again = seen[use.block] && (blocks[use.block].keep || result.back().block == use.block);
+    if (again) {
+      result.back().compute += use.compute;
+    } else {
+      result.push_back(use);
+    }
+    seen[use.block] = true;
+  }
+  return result;
+}
+
+}  // namespace
+
 void PagerCore::index_uses(Model& model) {
   model.uses_of.assign(model.blocks.size(), {});
   for (std::uint32_t u = 0; u < model.uses.size(); ++u) model.uses_of[model.uses[u].block].push_back(u);
@@ -116,7 +137,7 @@ base::Nanos PagerCore::plan_step(Nanos now) {
       if (!model.learner->ready()) {
         next = std::min(next, now + kEventPoll);
       } else {
-        std::vector<pager::PlanUse> uses = model.learner->result();
+        std::vector<pager::PlanUse> uses = joined(model.learner->result(), model.blocks);
         model.learner.reset();
         const std::uint64_t pass = model.cursor == 0 ? 0 : (model.cursor - 1) / model.uses.size();
         const bool complete = model.cursor % model.uses.size() == 0;

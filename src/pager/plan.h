@@ -41,7 +41,8 @@ struct PlanInput {
   double link_bytes_per_ns = 1;     // host to device
   Nanos copy_cost = 0;              // fixed cost of one copy call on the link
   Policy policy = Policy::kScatter;
-  // The plan in force: it is kept while it is within 1 % of the best, and what changes keeps the homes that it can.
+  // The plan in force: it is kept while it is good enough (plan.cpp says how good), and a change keeps the homes that it
+  // can.
   const struct Plan* current = nullptr;
 };
 
