@@ -39,8 +39,8 @@ struct World final : OpEffects {
   base::Nanos advance();
 
   // Waits until done() holds; false: the process was killed meanwhile. The lock is released while waiting, so that
-  // whatever was looked up before has to be looked up again. A caller that cannot park (a task, or one that holds a lock
-  // of its own) spends the time; what only another caller could bring about fails it.
+  // whatever was looked up before has to be looked up again. A caller that cannot park (a task, or one that holds a
+  // lock of its own) spends the time; what only another caller could bring about fails it.
   template <typename Done>
   bool wait_until(const Process& process, Done&& done) {
     for (;;) {
