@@ -171,8 +171,16 @@ Result<void> Runner::stage(std::size_t model) {
   if (!staged) return staged.error();
   ModelSpec spec;
   spec.name = source.name;
+  // A runtime knows its layers' FLOPs before it has run them; so does a workflow.
+  std::vector<double> cost(source.weights.size(), 0);
+  for (const Step& step : workflow_.steps) {
+    if (step.model != model) continue;
+    const std::vector<double> flops = flops_of_pass(source, step);
+    for (std::size_t use = 0; use < source.uses.size(); ++use) cost[source.uses[use].weight] += flops[use];
+    break;
+  }
   for (std::size_t i = 0; i < source.weights.size(); ++i) {
-    spec.weights.push_back({source.weights[i].name, source.weights[i].bytes, staged.value()->host(i)});
+    spec.weights.push_back({source.weights[i].name, source.weights[i].bytes, staged.value()->host(i), cost[i]});
   }
   auto id = pager_->add_model(std::move(spec));
   if (!id) {

@@ -56,6 +56,9 @@ struct Weight {
   std::string name;
   Bytes bytes = 0;
   const void* host = nullptr;  // readable for the model's lifetime, unchanged; pinned memory copies at link speed
+  // Card time of one use relative to the model's other weights (FLOPs, say), if the caller knows it: the first plan,
+  // made before anything is measured, is then as good as later ones. 0 for all: by bytes.
+  double cost = 0;
 };
 
 struct ModelSpec {

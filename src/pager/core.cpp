@@ -251,6 +251,8 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
     if (seen[block]) continue;
     seen[block] = true;
     model.uses.push_back({block, static_cast<std::uint32_t>(model.uses.size()), 0});
+    if (!model.blocks[block].keep) model.expected_cost.push_back(std::max(0.0, spec.weights[i].cost));
+    if (model.blocks[block].keep) model.expected_cost.push_back(0);
   }
   Bytes largest = 0;
   for (const pager::PlanBlock& block : model.blocks) {

@@ -129,6 +129,8 @@ class PagerCore {
   void refuse_deadlocked();
   void prefetch(Model& model, bool& retry);
   bool prefetch_resident(Model& model, std::uint64_t from, bool& retry);
+  bool move_block(BlockId id, Bytes to);
+  bool relocate(BlockId id, Bytes avoid, Bytes avoid_bytes);
   void settle_misplaced(Model& model, bool& retry);
   Fetch fetch(BlockId id, Urgency urgency);
   Fetch outcome_of(cu::Status copied);
@@ -218,7 +220,6 @@ class PagerCore {
   std::vector<Bytes> plain_bytes_;
   PagerStats counters_;
   std::uint64_t changes_ = 1;  // of what may be evicted: releases, evictions
-  std::vector<BlockId> scratch_tenants_;
 
   CoreTask copy_task_{*this, "copy", &PagerCore::copy_step};
   CoreTask frame_task_{*this, "frames", &PagerCore::frame_step};

@@ -85,6 +85,7 @@ PlanInput PagerCore::plan_input(const Model& model) const {
   input.link_bytes_per_ns = link_bytes_per_ns_;
   input.copy_cost = copy_cost_;
   input.policy = options_.policy;
+  if (!model.learned) input.expected_cost = model.expected_cost;
   return input;
 }
 

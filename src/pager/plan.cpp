@@ -448,10 +448,15 @@ Plan make_plan(const PlanInput& given) {
   Nanos compute = 0;
   for (const PlanUse& use : input.uses) compute += use.compute;
   if (compute == 0) {
-    // Nothing measured yet: compute as long as the transfer, spread by bytes. Linear layers do follow their bytes.
+    // Nothing measured yet: compute as long as the transfer, spread as the caller expects, else by bytes (linear layers
+    // do follow their bytes).
     assumed.assign(input.uses.begin(), input.uses.end());
-    for (PlanUse& use : assumed) {
-      use.compute = static_cast<Nanos>(static_cast<double>(input.blocks[use.block].bytes) / input.link_bytes_per_ns);
+    const double expected = std::accumulate(input.expected_cost.begin(), input.expected_cost.end(), 0.0);
+    const bool told = expected > 0 && input.expected_cost.size() == assumed.size();
+    for (std::size_t u = 0; u < assumed.size(); ++u) {
+      const double share = told ? input.expected_cost[u] / expected * 1e12
+                                : static_cast<double>(input.blocks[assumed[u].block].bytes) / input.link_bytes_per_ns;
+      assumed[u].compute = static_cast<Nanos>(share);
     }
     input.uses = assumed;
     const Nanos total = std::accumulate(assumed.begin(), assumed.end(), Nanos{0},

@@ -41,6 +41,8 @@ struct PlanInput {
   double link_bytes_per_ns = 1;     // host to device
   Nanos copy_cost = 0;              // fixed cost of one copy call on the link
   Policy policy = Policy::kScatter;
+  // Relative cost by use, for when no compute time was measured; empty or all 0: by bytes.
+  std::span<const double> expected_cost{};
   // The plan in force: it is kept while it is good enough (plan.cpp says how good), and a change keeps the homes that it
   // can.
   const struct Plan* current = nullptr;
