@@ -344,11 +344,20 @@ Result<void> PagerCore::load_whole(Model& model) {
   }
   plain_allocations_[model.id] = base;
   plain_bytes_[model.id] = model.bytes;
+  const auto give_up = [&](cu::Status status, const char* what) {
+    Error error = driver_error(driver_, status, what);
+    pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });  // copies into it may be under way
+    pager::insist([&] { return driver_.mem_free(base); });
+    plain_allocations_[model.id] = 0;
+    plain_bytes_[model.id] = 0;
+    return error;
+  };
   Bytes offset = 0;
   for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {
-    const cu::Status copied =
-        driver_.memcpy_htod_async(base + offset, model.sources[i], model.source_bytes[i], arrivals_.stream());
-    if (copied != cu::kSuccess) return driver_error(driver_, copied, "copying a weight");
+    const cu::Status copied = pager::insist([&] {
+      return driver_.memcpy_htod_async(base + offset, model.sources[i], model.source_bytes[i], arrivals_.stream());
+    });
+    if (copied != cu::kSuccess) return give_up(copied, "copying a weight");
     block_at(model.id_of(i)).address = base + offset;
     offset += model.blocks[i].bytes;
     model.copied += model.source_bytes[i];
@@ -356,10 +365,9 @@ Result<void> PagerCore::load_whole(Model& model) {
   }
   std::uint64_t sequence = 0;
   if (!arrivals_.has_room()) pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });
-  if (!arrivals_.has_room()) return Error{Errc::kDriver, "the copy stream does not advance"};
-  if (const cu::Status status = arrivals_.record(&sequence); status != cu::kSuccess) {
-    return driver_error(driver_, status, "recording an event");
-  }
+  if (!arrivals_.has_room()) return give_up(cu::kNotReady, "waiting for the copy stream");
+  const cu::Status recorded = pager::insist([&] { return arrivals_.record(&sequence); });
+  if (recorded != cu::kSuccess) return give_up(recorded, "recording an event");
   for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {
     Block& block = block_at(model.id_of(i));
     block.arrival = sequence;

@@ -279,7 +279,9 @@ bool PagerCore::move_block(BlockId id, Bytes to) {
   const std::vector<Piece> pieces = space_->place(to, block.bytes, id);
   cu::Status status = wait_for_pieces(pieces);
   if (status == cu::kSuccess) {
-    status = driver_.memcpy_dtod_async(frames_.base() + to, block.address, block.bytes, arrivals_.stream());
+    // Not the padding behind the source's end: nobody ever wrote that.
+    status = driver_.memcpy_dtod_async(frames_.base() + to, block.address, model.source_bytes[block.index],
+                                       arrivals_.stream());
   }
   std::uint64_t sequence = arrivals_.issued() + 1;  // if nothing is recorded now, the next record covers it
   if (status == cu::kSuccess) status = arrivals_.record(&sequence);

@@ -468,9 +468,9 @@ Plan make_plan(const PlanInput& given) {
   Search search(input);
   const Choice best = best_choice(search, input, input.budget, search.candidates());
   const bool measured = compute != 0;
-  if (!measured) {
+  if (!measured || best.time == base::kNever) {  // nothing to weigh, or a budget under the floor
     Plan plan = lay_out(input, best, {}, nullptr);
-    plan.predicted = 0;
+    if (!measured) plan.predicted = 0;
     return plan;
   }
   const Choice needed = smallest_sufficient(search, input, best);
@@ -484,6 +484,7 @@ Plan make_plan(const PlanInput& given) {
     std::vector<Plan> plans;
     plans.push_back(lay_out(input, needed, {}, nullptr));
     plans.push_back(lay_out(input, needed, best.streams, nullptr));
+    plans.push_back(lay_out(input, best, {}, nullptr));
     if (comparable) {
       std::vector<std::uint8_t> streams(input.blocks.size());
       for (std::size_t i = 0; i < streams.size(); ++i) streams[i] = current->blocks[i].home == kNowhere ? 1 : 0;
@@ -500,12 +501,14 @@ Plan make_plan(const PlanInput& given) {
     }
     Nanos quickest = base::kNever;
     for (const Plan& candidate : plans) quickest = std::min(quickest, candidate.predicted);
-    const Plan* chosen = nullptr;
+    const Plan* chosen = &plans.front();
+    bool first = true;
     Bytes fewest = 0;
     for (const Plan& candidate : plans) {
-      if (candidate.predicted > quickest + quickest / 200) continue;
+      if (quickest == base::kNever || candidate.predicted > quickest + quickest / 200) continue;
       const Bytes copies = candidate.streamed_per_pass + (comparable ? change(input, *current, candidate) : 0);
-      if (chosen != nullptr && copies >= fewest) continue;
+      if (!first && copies >= fewest) continue;
+      first = false;
       chosen = &candidate;
       fewest = copies;
     }
