@@ -212,6 +212,7 @@ Choice best_choice(Search& search, const PlanInput& input, Bytes budget, std::si
     }
   }
   Choice all = search.everything_streams(budget);
+  if (best.streams.empty()) return all;
   return all.time < best.time ? all : best;  // of two equals, the one that copies less
 }
 
