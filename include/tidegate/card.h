@@ -25,7 +25,7 @@ class Card {
   virtual base::Executor& executor() = 0;
   virtual const std::string& name() const = 0;  // "NVIDIA H200", "rtx3050-6g-linux"
   virtual bool simulated() const = 0;
-  virtual int device() const = 0;       // the driver's ordinal
+  virtual int device() const = 0;         // the driver's ordinal
   virtual Bytes total_bytes() const = 0;  // what the driver lets a process use, all processes together
 
   // Makes the card's context current on the calling thread: once per thread that uses a Pager or launches work.

@@ -45,8 +45,8 @@ struct PagerOptions {
   Bytes budget = 0;  // bytes this pager may hold; 0: what the device has free, less the standing allowance
   Mode mode = Mode::kDynamic;
   Policy policy = Policy::kScatter;
-  Bytes frame_bytes = 0;            // 0: 16 MiB on cards under 8 GiB, else 32 MiB (docs/frames.md has the measurement)
-  Bytes small_weight = 64 * kKiB;   // weights up to this size of one model share one block and come in one copy
+  Bytes frame_bytes = 0;           // 0: 16 MiB on cards under 8 GiB, else 32 MiB (docs/frames.md has the measurement)
+  Bytes small_weight = 64 * kKiB;  // weights up to this size of one model share one block and come in one copy
 };
 
 // What is left free for others where no budget is named: max(512 MiB, 5 % of the card) (DESIGN: standing allowance).
@@ -136,8 +136,8 @@ struct ModelStats {
 };
 
 struct PagerStats {
-  Bytes budget = 0;       // as asked
-  Bytes held = 0;         // in frames, now
+  Bytes budget = 0;  // as asked
+  Bytes held = 0;    // in frames, now
   Bytes peak_held = 0;
   Bytes busy = 0;         // in frames with bytes that are leased, being copied or still used by the card
   Bytes floor = 0;        // the least budget accepted: not reclaimable
@@ -150,7 +150,7 @@ struct PagerStats {
   std::uint64_t mapping_calls = 0;  // create, map, set access, unmap, release
   std::uint64_t waits = 0;          // leases that had to wait for their copy to be issued
   std::uint64_t replans = 0;
-  std::uint64_t retries = 0;        // driver calls repeated after NOT_READY
+  std::uint64_t retries = 0;  // driver calls repeated after NOT_READY
 };
 
 class Pager {

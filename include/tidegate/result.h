@@ -9,21 +9,21 @@
 namespace tidegate {
 
 enum class Errc {
-  kInvalidArgument,   // the caller's values are off; nothing was changed
-  kNotFound,          // a named thing (file, card, block, key) does not exist
-  kBadFile,           // a file's content is truncated, inconsistent or hostile
-  kIo,                // the operating system refused a read or write
-  kNoDriver,          // the driver's library is not there
-  kDriverTooOld,      // it is there and lacks something needed
-  kNoDevice,          // it is there and reports no device
-  kDriver,            // a driver call failed; Error::driver_status has its code
-  kOutOfMemory,       // device memory; nothing more can be shed
-  kHostOutOfMemory,   // host memory
-  kBelowFloor,        // a budget smaller than the least the pager can run with
-  kWouldDeadlock,     // waiting could never end: only the caller itself could free what it waits for
-  kTimeout,           // the deadline passed
-  kClosed,            // the object is shutting down
-  kCapturing,         // not possible on a stream that captures
+  kInvalidArgument,  // the caller's values are off; nothing was changed
+  kNotFound,         // a named thing (file, card, block, key) does not exist
+  kBadFile,          // a file's content is truncated, inconsistent or hostile
+  kIo,               // the operating system refused a read or write
+  kNoDriver,         // the driver's library is not there
+  kDriverTooOld,     // it is there and lacks something needed
+  kNoDevice,         // it is there and reports no device
+  kDriver,           // a driver call failed; Error::driver_status has its code
+  kOutOfMemory,      // device memory; nothing more can be shed
+  kHostOutOfMemory,  // host memory
+  kBelowFloor,       // a budget smaller than the least the pager can run with
+  kWouldDeadlock,    // waiting could never end: only the caller itself could free what it waits for
+  kTimeout,          // the deadline passed
+  kClosed,           // the object is shutting down
+  kCapturing,        // not possible on a stream that captures
 };
 
 // Stable lower-case name of a code, for messages and JSON ("below-floor").
@@ -39,7 +39,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
 
   bool ok() const { return state_.index() == 0; }

@@ -65,8 +65,8 @@ class Executor {
   virtual bool wait(Mutex& mutex, WaitPoint& point, Nanos deadline) = 0;
   virtual void notify_all(WaitPoint& point) = 0;
 
-  // Whether the caller may park now, by giving up `own_locks` that it holds. False inside a virtual task's step or under
-  // a further lock of a virtual world; such a caller spends the time instead.
+  // Whether the caller may park now, by giving up `own_locks` that it holds. False inside a virtual task's step or
+  // under a further lock of a virtual world; such a caller spends the time instead.
   virtual bool can_wait(int own_locks = 0) { return own_locks >= 0; }
 
   // A number for the calling activity (thread or virtual thread), stable while it lives; for wait-for graphs.

@@ -21,10 +21,10 @@ Nanos real_now() {
 struct VirtualExecutor::Thread {
   std::size_t index = 0;
   bool finished = false;
-  bool parked = false;               // waiting on `point` (or asleep if point is null)
+  bool parked = false;  // waiting on `point` (or asleep if point is null)
   const WaitPoint* point = nullptr;
   bool notified = false;
-  Nanos ready_at = 0;                // not parked: the time from which it may run; parked: its deadline
+  Nanos ready_at = 0;  // not parked: the time from which it may run; parked: its deadline
   // The baton: only the OS thread whose flag is set runs.
   std::mutex mutex;
   std::condition_variable turn;

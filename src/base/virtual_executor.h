@@ -2,8 +2,8 @@
 //
 // The thread that constructs it becomes virtual thread 0; run_threads() adds more. Tasks are stepped on the stack of
 // whichever virtual thread parks, so a world with one caller never switches OS threads. Time moves only when nobody can
-// run at the present instant. An activity is interrupted only at scheduling points: the first Mutex::lock, spend() while
-// no lock is held, wait(). Same seed, same calls: same order, on every platform.
+// run at the present instant. An activity is interrupted only at scheduling points: the first Mutex::lock, spend()
+// while no lock is held, wait(). Same seed, same calls: same order, on every platform.
 #pragma once
 
 #include <atomic>
@@ -88,8 +88,8 @@ class VirtualExecutor final : public Executor {
   Options options_;
   Random random_;
   Nanos now_ = 0;
-  Nanos pending_ = 0;    // processor time spent since the last scheduling point
-  int locks_held_ = 0;   // by the running activity
+  Nanos pending_ = 0;   // processor time spent since the last scheduling point
+  int locks_held_ = 0;  // by the running activity
   bool in_task_ = false;
   std::uint64_t running_task_ = 0;
   std::uint64_t next_task_id_ = 1;

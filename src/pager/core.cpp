@@ -1,9 +1,9 @@
 #include "src/pager/core.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "src/driver/errors.h"
 #include "src/pager/insist.h"
@@ -47,8 +47,7 @@ Result<void> PagerCore::open() {
   cu::MemProp prop{};
   prop.type = cu::kAllocationPinned;
   prop.location = {cu::kLocationDevice, card_.device()};
-  if (const cu::Status status =
-          driver_.mem_get_allocation_granularity(&granularity, &prop, cu::kGranularityMinimum);
+  if (const cu::Status status = driver_.mem_get_allocation_granularity(&granularity, &prop, cu::kGranularityMinimum);
       status != cu::kSuccess) {
     return driver_error(driver_, status, "asking for the allocation granularity");
   }
@@ -336,9 +335,10 @@ Result<void> PagerCore::load_whole(Model& model) {
     Error error = driver_error(driver_, allocated, "allocating a whole model");
     if (allocated == cu::kOutOfMemory) {
       error.code = Errc::kOutOfMemory;
-      error.message = fmt::format("model {} of {} bytes does not fit on the card beside the others; mode dynamic pages "
-                                  "it instead",
-                                  model.name, model.bytes);
+      error.message = fmt::format(
+          "model {} of {} bytes does not fit on the card beside the others; mode dynamic pages "
+          "it instead",
+          model.name, model.bytes);
     }
     return error;
   }
@@ -402,7 +402,8 @@ Result<void> PagerCore::remove_model(ModelId id) {
   // Who waits for a lease on it would wait for ever.
   std::erase_if(requests_, [&](Request* request) {
     for (const BlockId block : request->blocks) {
-      if (block_at(block).model == id) request->error = Error{Errc::kInvalidArgument, "the model was removed meanwhile"};
+      if (block_at(block).model == id)
+        request->error = Error{Errc::kInvalidArgument, "the model was removed meanwhile"};
     }
     return request->error.has_value();
   });
@@ -460,7 +461,8 @@ PagerStats PagerCore::stats() {
   stats.peak_held = frames_.peak_bytes();
   stats.floor = std::max(floor_bytes(), frames_.frame_bytes());
   for (std::size_t slot = 0; slot < frames_.slots(); ++slot) {
-    if (frames_.state(slot) != pager::Frames::State::kUnmapped && frame_is_busy(slot)) stats.busy += frames_.frame_bytes();
+    if (frames_.state(slot) != pager::Frames::State::kUnmapped && frame_is_busy(slot))
+      stats.busy += frames_.frame_bytes();
   }
   const Bytes needless = active_ != nullptr ? active_->plan.reclaimable : stats.held;
   stats.reclaimable = std::min(needless, stats.held - std::min(stats.held, stats.floor));

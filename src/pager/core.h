@@ -150,7 +150,7 @@ class PagerCore {
 
   // core_frames.cpp
   Nanos frame_step(Nanos now);
-  void plan_frames();   // under mutex_: condemns and wants
+  void plan_frames();  // under mutex_: condemns and wants
   Nanos mapped(std::size_t slot, cu::Status status);
   void doom_frame(std::size_t slot);
   void empty_frame(std::size_t slot);

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "src/driver/errors.h"
 #include "src/pager/core.h"
@@ -27,7 +27,7 @@ std::size_t PagerCore::wanted_frames() const {
 void PagerCore::plan_frames() {
   if (options_.mode != Mode::kDynamic) return;
   const std::size_t want = wanted_frames();
-  std::size_t keep = 0;  // mapped or being mapped, not condemned
+  std::size_t keep = 0;       // mapped or being mapped, not condemned
   std::size_t held_back = 0;  // condemned and busy
   for (std::size_t slot = 0; slot < frames_.slots(); ++slot) {
     if (slot < want && frames_.state(slot) == State::kCondemned) {  // wanted again before it went
@@ -226,11 +226,12 @@ Result<void> PagerCore::set_budget(Bytes budget) {
   const Bytes floor = floor_bytes();
   if (budget / frames_.frame_bytes() * frames_.frame_bytes() < std::max(floor, frames_.frame_bytes())) {
     mutex_.unlock();
-    return Error{Errc::kBelowFloor,
-                 fmt::format("a budget of {} bytes is below the floor of {} bytes (the largest lease of {} and one block "
-                             "of {} in flight, in frames of {})",
-                             budget, std::max(floor, frames_.frame_bytes()), std::max(largest_set_, largest_block_),
-                             largest_block_, frames_.frame_bytes())};
+    return Error{
+        Errc::kBelowFloor,
+        fmt::format("a budget of {} bytes is below the floor of {} bytes (the largest lease of {} and one block "
+                    "of {} in flight, in frames of {})",
+                    budget, std::max(floor, frames_.frame_bytes()), std::max(largest_set_, largest_block_),
+                    largest_block_, frames_.frame_bytes())};
   }
   budget_ = budget;
   ceiling_ = budget;

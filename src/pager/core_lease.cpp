@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "src/driver/errors.h"
 #include "src/pager/core.h"
@@ -63,16 +63,18 @@ bool PagerCore::pin_resident(std::span<const BlockId> blocks, StreamState& strea
 
 Error PagerCore::wait_failed(cu::Status status) {
   if (status == cu::kStreamCaptureUnsupported) {
-    return {Errc::kCapturing, "a copy would be needed and the stream captures a graph; take the lease before the capture "
-                              "begins"};
+    return {Errc::kCapturing,
+            "a copy would be needed and the stream captures a graph; take the lease before the capture "
+            "begins"};
   }
   return driver::driver_error(driver_, status, "making a stream wait for a copy");
 }
 
 Error PagerCore::too_large(Bytes set, Bytes room) const {
-  return {Errc::kBelowFloor, fmt::format("a lease of {} bytes can never fit in {} bytes; lease fewer blocks at a time or "
-                                         "raise the budget",
-                                         set, room)};
+  return {Errc::kBelowFloor,
+          fmt::format("a lease of {} bytes can never fit in {} bytes; lease fewer blocks at a time or "
+                      "raise the budget",
+                      set, room)};
 }
 
 void PagerCore::unpin(std::span<const BlockId> blocks) {
@@ -139,7 +141,8 @@ Result<Lease> PagerCore::lease_slow(std::span<const BlockId> blocks, StreamState
   if (absent) {
     cu::CaptureStatus capture = cu::kCaptureNone;
     const cu::Status status = driver_.stream_is_capturing(stream.stream(), &capture);
-    if (status != cu::kSuccess) return refuse(driver::driver_error(driver_, status, "asking whether a stream captures"));
+    if (status != cu::kSuccess)
+      return refuse(driver::driver_error(driver_, status, "asking whether a stream captures"));
     if (capture != cu::kCaptureNone) {
       return refuse(wait_failed(cu::kStreamCaptureUnsupported));
     }

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "src/pager/core.h"
 
@@ -17,7 +17,8 @@ namespace {
 
 // Repeated uses that cannot need a copy are joined with the use before: of a pack, which stays, and of a block that was
 // the latest one anyway.
-std::vector<pager::PlanUse> joined(const std::vector<pager::PlanUse>& uses, const std::vector<pager::PlanBlock>& blocks) {
+std::vector<pager::PlanUse> joined(const std::vector<pager::PlanUse>& uses,
+                                   const std::vector<pager::PlanBlock>& blocks) {
   std::vector<pager::PlanUse> result;
   std::vector<bool> seen(blocks.size(), false);
   for (const pager::PlanUse& use : uses) {
@@ -107,8 +108,7 @@ void PagerCore::install(Model& model, pager::Plan plan) {
       if (!streams) ++model.absent;
       continue;
     }
-    const bool misplaced =
-        !streams && block.address != frames_.base() + model.origin + model.plan.blocks[i].home;
+    const bool misplaced = !streams && block.address != frames_.base() + model.origin + model.plan.blocks[i].home;
     if (misplaced) ++model.misplaced;
     if (!streams && !misplaced) {
       block.state.fetch_and(~(pager::kRing | pager::kUsed));
@@ -213,7 +213,8 @@ Result<void> PagerCore::check_invariants() {
     }
   }
   if (resident != placed) return broken(fmt::format("{} blocks are resident and {} have a place", resident, placed));
-  // I4, in whole frames.
+  // I4, in whole frames. What has become known since the frame task looked last is acted on first, as it would.
+  plan_frames();
   std::size_t busy = 0;
   std::size_t going = 0;  // idle frames on their way out
   for (std::size_t slot = 0; slot < frames_.slots(); ++slot) {

@@ -1,7 +1,7 @@
 // The arena's backing: frames mapped side by side in one address reservation (dynamic), or one plain allocation.
 //
-// A frame's slot is its place in the arena. Only the frame task makes mapping calls; this class does the calls and keeps
-// the states, the pager's lock guards the states, and no lock is held during a call.
+// A frame's slot is its place in the arena. Only the frame task makes mapping calls; this class does the calls and
+// keeps the states, the pager's lock guards the states, and no lock is held during a call.
 #pragma once
 
 #include <atomic>

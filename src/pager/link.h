@@ -9,8 +9,8 @@
 namespace tidegate::pager {
 
 struct Link {
-  double bytes_per_ns = 0;     // equals GB/s
-  base::Nanos copy_cost = 0;   // of one copy call, beside its bytes
+  double bytes_per_ns = 0;    // equals GB/s
+  base::Nanos copy_cost = 0;  // of one copy call, beside its bytes
 };
 
 // Copies pinned memory to `device` (`room` bytes, content lost) on `stream`, a few times in two sizes; the two figures

@@ -19,17 +19,17 @@ struct Model {
   int priority = 0;
   BlockId first_block = 0;
   std::vector<PlanBlock> blocks;
-  std::vector<const std::byte*> sources;    // by block: host bytes
-  std::vector<Bytes> source_bytes;          // by block: what is copied (blocks are rounded up to the grain)
-  std::vector<WeightPlace> places;          // by weight
-  std::vector<void*> packs;                 // pinned host memory of small weights, owned
+  std::vector<const std::byte*> sources;  // by block: host bytes
+  std::vector<Bytes> source_bytes;        // by block: what is copied (blocks are rounded up to the grain)
+  std::vector<WeightPlace> places;        // by weight
+  std::vector<void*> packs;               // pinned host memory of small weights, owned
   Bytes bytes = 0;
 
   bool removed = false;
-  std::vector<PlanUse> uses;  // the order of a pass: as registered until learned
+  std::vector<PlanUse> uses;          // the order of a pass: as registered until learned
   std::vector<double> expected_cost;  // by use, as the caller said; all 0 if he did not
   bool learned = false;
-  bool marks_passes = false;  // the caller uses begin_pass
+  bool marks_passes = false;                        // the caller uses begin_pass
   std::vector<std::vector<std::uint32_t>> uses_of;  // by block: indices into uses, ascending
   Plan plan;
   std::uint64_t plan_generation = 0;
@@ -46,9 +46,9 @@ struct Model {
   // Until the cursor is here a new plan is being moved into: blocks may pass through places that are not planned.
   std::uint64_t settled_at = 0;
   std::uint64_t searched_at = 0;  // PagerCore::changes_ when a search for such a place last failed
-  std::size_t surprises = 0;  // in this pass: leases that came out of order
-  std::size_t absent = 0;     // blocks that the plan keeps and that are not resident
-  std::size_t misplaced = 0;  // blocks that the plan keeps and that may lie elsewhere than at home
+  std::size_t surprises = 0;      // in this pass: leases that came out of order
+  std::size_t absent = 0;         // blocks that the plan keeps and that are not resident
+  std::size_t misplaced = 0;      // blocks that the plan keeps and that may lie elsewhere than at home
   Bytes copied = 0;
 
   std::unique_ptr<Learner> learner;  // while a pass is being learned

@@ -18,7 +18,9 @@ Result<ModelId> Pager::add_model(ModelSpec spec) { return core_->add_model(std::
 Result<void> Pager::remove_model(ModelId model) { return core_->remove_model(model); }
 WeightPlace Pager::place(ModelId model, std::size_t weight) const { return core_->place(model, weight); }
 Bytes Pager::block_bytes(BlockId block) const { return core_->block_bytes(block); }
-Result<Lease> Pager::lease(std::span<const BlockId> blocks, StreamHandle stream) { return core_->lease(blocks, stream); }
+Result<Lease> Pager::lease(std::span<const BlockId> blocks, StreamHandle stream) {
+  return core_->lease(blocks, stream);
+}
 void Pager::begin_pass(ModelId model) { core_->begin_pass(model); }
 void Pager::end_step(StreamHandle stream) { core_->end_step(stream); }
 Result<void> Pager::set_budget(Bytes budget) { return core_->set_budget(budget); }

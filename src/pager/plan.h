@@ -1,10 +1,10 @@
 // Planning: which blocks of a model stay, which stream through the ring, and where each lies in the arena.
 //
-// Pure functions over plain data; no clock, no driver, no allocation outside their results. A pass reads its blocks in a
-// cycle, so a fixed resident set is near the optimum; which set matters (docs/planning.md has the measurements). The
+// Pure functions over plain data; no clock, no driver, no allocation outside their results. A pass reads its blocks in
+// a cycle, so a fixed resident set is near the optimum; which set matters (docs/planning.md has the measurements). The
 // streamed blocks pass through a ring: a fixed part of the arena, reused in order of use, in which every use has an
-// address known in advance. A block's copy may start as soon as the earlier tenants of its bytes were released, piece by
-// piece.
+// address known in advance. A block's copy may start as soon as the earlier tenants of its bytes were released, piece
+// by piece.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace tidegate::pager {
 
 using base::Nanos;
 
-inline constexpr Bytes kGrain = 512;  // placement grain: the alignment that CUDA allocations promise at least (256), doubled
+inline constexpr Bytes kGrain =
+    512;  // placement grain: the alignment that CUDA allocations promise at least (256), doubled
 inline constexpr Bytes kNowhere = ~Bytes{0};
 
 struct PlanBlock {
@@ -36,15 +37,15 @@ struct PlanUse {
 
 struct PlanInput {
   std::span<const PlanBlock> blocks;
-  std::span<const PlanUse> uses;    // one pass; steps do not decrease
-  Bytes budget = 0;                 // room in the arena, whole frames
-  double link_bytes_per_ns = 1;     // host to device
-  Nanos copy_cost = 0;              // fixed cost of one copy call on the link
+  std::span<const PlanUse> uses;  // one pass; steps do not decrease
+  Bytes budget = 0;               // room in the arena, whole frames
+  double link_bytes_per_ns = 1;   // host to device
+  Nanos copy_cost = 0;            // fixed cost of one copy call on the link
   Policy policy = Policy::kScatter;
   // Relative cost by use, for when no compute time was measured; empty or all 0: by bytes.
   std::span<const double> expected_cost{};
-  // The plan in force: it is kept while it is good enough (plan.cpp says how good), and a change keeps the homes that it
-  // can.
+  // The plan in force: it is kept while it is good enough (plan.cpp says how good), and a change keeps the homes that
+  // it can.
   const struct Plan* current = nullptr;
 };
 
@@ -67,16 +68,16 @@ struct RingUse {
 };
 
 struct Plan {
-  std::vector<PlannedBlock> blocks;  // by block index
-  std::vector<RingUse> ring_uses;    // in order of use
+  std::vector<PlannedBlock> blocks;        // by block index
+  std::vector<RingUse> ring_uses;          // in order of use
   std::vector<std::uint32_t> ring_use_of;  // by use index: index into ring_uses, or kNoRingUse
-  Bytes ring = 0;                    // bytes [0, ring) of the arena
-  Bytes needed = 0;                  // bytes of kNeeded blocks
-  Bytes cached = 0;                  // bytes of kCached blocks
-  Bytes largest_streamed = 0;        // of kStreamed blocks; 0 if none streams
-  Bytes streamed_per_pass = 0;       // bytes copied in a warm pass
-  Bytes reclaimable = 0;             // of the budget: what could be given back at no cost to the pass time
-  Nanos predicted = 0;               // a warm pass, by simulate_pass; 0 if the compute times were assumed
+  Bytes ring = 0;                          // bytes [0, ring) of the arena
+  Bytes needed = 0;                        // bytes of kNeeded blocks
+  Bytes cached = 0;                        // bytes of kCached blocks
+  Bytes largest_streamed = 0;              // of kStreamed blocks; 0 if none streams
+  Bytes streamed_per_pass = 0;             // bytes copied in a warm pass
+  Bytes reclaimable = 0;                   // of the budget: what could be given back at no cost to the pass time
+  Nanos predicted = 0;                     // a warm pass, by simulate_pass; 0 if the compute times were assumed
 };
 
 inline constexpr std::uint32_t kNoRingUse = ~std::uint32_t{0};
@@ -86,8 +87,8 @@ inline constexpr std::uint32_t kNoRingUse = ~std::uint32_t{0};
 Plan make_plan(const PlanInput& input);
 
 // The duration of a warm pass in which the uses of the blocks with streams[block] != 0 go through a ring of `ring`
-// bytes; kNever if one does not fit. The model: one link, copies in order, each piece of a copy after the release of its
-// bytes' earlier tenant; one compute engine, uses in order.
+// bytes; kNever if one does not fit. The model: one link, copies in order, each piece of a copy after the release of
+// its bytes' earlier tenant; one compute engine, uses in order.
 Nanos simulate_pass(const PlanInput& input, std::span<const std::uint8_t> streams, Bytes ring);
 
 // max(compute, (weights - budget) / link): the bound of DESIGN.md; `grain` is added to the missing bytes.

@@ -28,7 +28,8 @@ Streams::~Streams() {
 
 StreamState* Streams::get(StreamHandle handle) {
   Cached& cached = tls_stream;
-  if (cached.owner == identity_ && cached.handle == handle && !cached.state->forgotten.load(std::memory_order_relaxed)) {
+  if (cached.owner == identity_ && cached.handle == handle &&
+      !cached.state->forgotten.load(std::memory_order_relaxed)) {
     return cached.state;
   }
   const base::Lock lock(mutex_);
@@ -113,8 +114,8 @@ void Streams::close_if_open(Use use) {
   bool recorded = complete(use);
   if (!recorded) {
     const base::Lock lock(stream.mutex);
-    recorded = stream.tail > stream.head &&
-               stream.closings[(stream.tail - 1) % StreamState::kMostClosings].epoch >= use.epoch;
+    recorded =
+        stream.tail > stream.head && stream.closings[(stream.tail - 1) % StreamState::kMostClosings].epoch >= use.epoch;
   }
   if (!recorded) close_from_outside(stream);
 }

@@ -34,8 +34,8 @@ struct alignas(64) StreamState {
     std::uint64_t epoch = 0;
     cu::Event event = nullptr;
   };
-  base::Mutex mutex;               // guards what follows
-  std::vector<Closing> closings;   // a ring: [head, tail) are recorded and not yet seen to have passed
+  base::Mutex mutex;              // guards what follows
+  std::vector<Closing> closings;  // a ring: [head, tail) are recorded and not yet seen to have passed
   std::uint64_t head = 0;
   std::uint64_t tail = 0;
 
