@@ -57,7 +57,7 @@ inline void expect_sound(const PlanInput& input, const Plan& plan, bool under_fl
     EXPECT_EQ(use.block, block);
     EXPECT_EQ(use.offset % kGrain, 0u);
     if (!under_floor) {
-      EXPECT_LE(use.offset + input.blocks[block].bytes, plan.ring);
+      ASSERT_LE(use.offset + input.blocks[block].bytes, plan.ring) << "ring use " << next - 1;
     }
     streamed += input.blocks[block].bytes;
   }

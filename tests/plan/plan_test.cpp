@@ -184,6 +184,23 @@ TEST(MakePlan, APlanThatIsGoodEnoughStays) {
   }
 }
 
+TEST(MakePlan, AnotherBudgetIsPlannedForAsWellAsAfresh) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const testkit::RandomModel model = testkit::random_model(seed);
+    const Plan before = make_plan(model.input());
+    for (const Bytes percent : {50, 75, 95, 105, 400}) {
+      PlanInput input = model.input();
+      input.budget = round_down(input.budget / 100 * percent, 16 * kMiB);
+      const Plan afresh = make_plan(input);
+      input.current = &before;
+      const Plan changed = make_plan(input);
+      expect_sound(input, changed);
+      EXPECT_LE(static_cast<double>(changed.predicted), 1.025 * static_cast<double>(afresh.predicted))
+          << "seed " << seed << ", " << percent << " % of the budget";
+    }
+  }
+}
+
 TEST(MakePlan, WhatIsReclaimableCostsNoTime) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const testkit::RandomModel model = testkit::random_model(seed);
