@@ -34,11 +34,12 @@ void add_header(const RunRecord& record, std::string& out) {
     fmt::format_to(to, "{} on {} ({}): times are measured by the card's own events\n", record.workflow->name,
                    record.card, record.driver);
   }
-  fmt::format_to(to, "  mode {}, policy {}, seed {}, scale {}, bytes {}\n", name_of(options.mode),
-                 name_of(options.policy), options.seed, record.scale,
-                 record.bytes == BytesMode::kReal
-                     ? "real, every one checked at each use"
-                     : "tags, and real ones at the front of each weight, checked at each use");
+  fmt::format_to(
+      to, "  mode {}, policy {}, seed {}, scale {}{}, bytes {}{}\n", name_of(options.mode), name_of(options.policy),
+      options.seed, record.scale, record.scale < options.scale ? " (host memory is short for more)" : "",
+      record.bytes == BytesMode::kReal ? "real, every one checked at each use"
+                                       : "tags, and real ones at the front of each weight, checked at each use",
+      record.one_at_a_time ? "; one model at a time is staged" : "");
   fmt::format_to(to, "  link {:.2f} GB/s ({}); ", calibration.link_bytes_per_second / 1e9, calibration.link_kind);
   if (options.compute_ratio) {
     fmt::format_to(to, "compute set to {} x (weights - B) / link\n", *options.compute_ratio);

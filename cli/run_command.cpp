@@ -134,6 +134,9 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
   run->add_option("--compute-ratio", arguments.compute_ratio,
                   "Sets a pass's compute to this times (weights - B) / link, in place of the FLOPs");
   run->add_option("--tflops", arguments.tflops, "The card's rate for the FLOPs of the workflow, in place of a guess");
+  run->add_option("--host-memory", arguments.host_memory,
+                  "What real bytes may take of host memory, such as 16GiB; where it is short, models are staged one at "
+                  "a time, or the scale falls. Default: 80 % of what the system has available");
   run->add_option("--passes", arguments.passes, "Passes of every step. Default: the workflow's; a file: 3");
   run->add_option("--report", arguments.report, "Write a JSON report here");
   run->add_flag("--real-time", arguments.real_time, "Let the simulated card take the time that it models");
@@ -165,6 +168,11 @@ Result<RunOptions> parse_options(const RunArguments& arguments) {
     const auto vram = parse_size(arguments.vram);
     if (!vram) return named("--vram", vram.error());
     options.vram = vram.value();
+  }
+  if (!arguments.host_memory.empty()) {
+    const auto memory = parse_size(arguments.host_memory);
+    if (!memory) return named("--host-memory", memory.error());
+    options.host_memory = memory.value();
   }
   if (!arguments.bytes.empty()) {
     const auto bytes = parse_name("--bytes", arguments.bytes, {BytesMode::kReal, BytesMode::kTags});

@@ -24,6 +24,7 @@ struct RunArguments {
   std::string bytes;
   std::string compute_ratio;
   std::string tflops;
+  std::string host_memory;
   std::string passes;
   std::string report;
   bool real_time = false;

@@ -117,21 +117,23 @@ void Runner::decide_scale() {
   record_.scale = options_.scale;
   const bool has_file = workflow_.models.front().file != nullptr;
   if (record_.bytes != BytesMode::kReal || has_file) return;
-  const base::HostMemory memory = base::available_host_memory();
-  if (memory.available == 0) return;
-  const auto usable = static_cast<Bytes>(static_cast<double>(memory.available) * kUsableHostShare);
+  base::HostMemory memory = base::available_host_memory();
+  auto usable = static_cast<Bytes>(static_cast<double>(memory.available) * kUsableHostShare);
+  if (options_.host_memory) {
+    usable = *options_.host_memory;
+    memory = {usable, "--host-memory"};
+  }
+  if (usable == 0) return;
   const Bytes card_bytes = record_.simulated ? options_.vram.value_or(chosen_.card->total_bytes()) : 0;
   const HostPlan plan = plan_host(workflow_, options_.scale, usable, card_bytes);
   record_.scale = plan.scale;
   record_.one_at_a_time = plan.one_at_a_time;
+  const std::string shortage =
+      fmt::format("host memory is short ({} by {})", format_size(memory.available), memory.source);
   if (plan.scale < options_.scale) {
-    progress_.note(fmt::format("host memory is short ({} by {}): the scale falls from {} to {}",
-                               format_size(memory.available), memory.source, options_.scale, plan.scale));
+    progress_.note(fmt::format("{}: the scale falls from {} to {}", shortage, options_.scale, plan.scale));
   }
-  if (plan.one_at_a_time) {
-    progress_.note(fmt::format("host memory is short ({} by {}): models are staged one at a time",
-                               format_size(memory.available), memory.source));
-  }
+  if (plan.one_at_a_time) progress_.note(shortage + ": models are staged one at a time");
 }
 
 Result<void> Runner::decide_budget() {

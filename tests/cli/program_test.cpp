@@ -136,6 +136,22 @@ TEST_F(Program, RunsInEveryModePolicyAndRatio) {
   }
 }
 
+TEST_F(Program, MakesDoWithLittleHostMemory) {
+  const std::string report = folder_.path("report.json");
+  Outcome outcome = run_tiny("--bytes real --vram 16MiB --host-memory 60MiB --report '" + report + "'");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  auto json = nlohmann::json::parse(test::read_file(report));
+  EXPECT_EQ(json["staged"], "one model at a time");
+  EXPECT_EQ(json["scale"], 1.0);
+  EXPECT_EQ(json["passes"].size(), 13u);
+
+  outcome = run_tiny("--bytes real --vram 16MiB --host-memory 24MiB --report '" + report + "'");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  json = nlohmann::json::parse(test::read_file(report));
+  EXPECT_EQ(json["scale"], 0.5);
+  EXPECT_EQ(json["scale_asked"], 1.0);
+}
+
 TEST_F(Program, WithoutPagingTellsWhatDoesNotFit) {
   const Outcome outcome =
       run("run '" + std::string(kExamples) + "ltxav-zimage-lumina2.json' --card rtx3050-6g-linux --mode off -q");
