@@ -346,6 +346,8 @@ void PagerCore::forget_stream(StreamHandle handle) {
 
 void PagerCore::declare_idle() {
   streams_.all_complete();
+  const pager::RelaxedCapture relaxed(driver_);
+  arrivals_.poll();
   executor_.wake(copy_task_);
   executor_.wake(frame_task_);
 }
