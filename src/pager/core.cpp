@@ -151,6 +151,10 @@ Caller& PagerCore::this_caller() {
   return *callers_.back();
 }
 
+bool PagerCore::is_this_caller(const Caller& caller) const {
+  return tls_caller.owner == identity_ && tls_caller.caller == &caller;
+}
+
 void PagerCore::pause(Nanos duration) {
   mutex_.lock();
   executor_.wait(mutex_, frames_changed_, executor_.now() + duration);

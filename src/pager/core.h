@@ -30,10 +30,23 @@ using pager::Piece;
 using pager::PlanInput;
 using pager::UseSet;
 
+// How many leases a thread holds. That thread counts without a locked instruction; others, who may release for it,
+// count apart.
+class HeldCount {
+ public:
+  int load() const { return own_.load(std::memory_order_relaxed) - by_others_.load(std::memory_order_relaxed); }
+  void add_own(int change) { own_.store(own_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed); }
+  void release_by_other() { by_others_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int> own_{0};
+  std::atomic<int> by_others_{0};
+};
+
 // One thread (or virtual thread) that uses the pager.
 struct Caller {
   std::uint64_t id = 0;
-  std::atomic<int> held{0};  // its leases
+  HeldCount held;
   int waiting = 0;           // guarded by PagerCore::mutex_
 };
 
@@ -104,6 +117,7 @@ class PagerCore {
   Block& block_at(BlockId id) const { return chunks_[id / kChunk][id % kChunk]; }
   bool known(BlockId id) const { return id < block_count_.load(std::memory_order_acquire); }
   Caller& this_caller();
+  bool is_this_caller(const Caller& caller) const;
   Model* model_at(ModelId id) { return id < models_.size() && !models_[id]->removed ? models_[id].get() : nullptr; }
   Result<void> pack_small(ModelSpec& spec, Model& model);
   Result<void> load_whole(Model& model);  // Mode::kOff

@@ -87,9 +87,13 @@ Lease PagerCore::make_lease(std::span<const BlockId> blocks, StreamState& stream
   lease.stream_ = &stream;
   lease.caller_ = &caller;
   lease.count_ = static_cast<std::uint32_t>(blocks.size());
-  if (blocks.size() > Lease::kInline) lease.spilled_ = new BlockId[blocks.size()];
-  std::copy(blocks.begin(), blocks.end(), blocks.size() > Lease::kInline ? lease.spilled_ : lease.inline_.data());
-  caller.held.fetch_add(1, std::memory_order_relaxed);
+  if (blocks.size() <= Lease::kInline) {
+    for (std::size_t i = 0; i < blocks.size(); ++i) lease.inline_[i] = blocks[i];
+  } else {
+    lease.spilled_ = new BlockId[blocks.size()];
+    std::copy(blocks.begin(), blocks.end(), lease.spilled_);
+  }
+  caller.held.add_own(1);  // make_lease runs on the caller's own thread
   return lease;
 }
 
@@ -242,12 +246,21 @@ void PagerCore::release(Lease& lease) {
     const pager::RelaxedCapture relaxed(driver_);
     if (ring) streams_.close_from_outside(stream);  // if it fails, the copy that needs the bytes tries again
     released_ring_blocks(lease);
-  } else if (stream.releases.fetch_add(1, std::memory_order_relaxed) + 1 >= StreamState::kReleasesPerEpoch) {
-    const pager::RelaxedCapture relaxed(driver_);
-    streams_.close_from_outside(stream);
+  } else {
+    // A count that threads on one stream may lose a few of: it only decides when the epoch closes.
+    const std::uint32_t releases = stream.releases.load(std::memory_order_relaxed) + 1;
+    stream.releases.store(releases, std::memory_order_relaxed);
+    if (releases >= StreamState::kReleasesPerEpoch) {
+      const pager::RelaxedCapture relaxed(driver_);
+      streams_.close_from_outside(stream);
+    }
   }
   unpin(blocks);
-  lease.caller_->held.fetch_sub(1, std::memory_order_relaxed);
+  if (is_this_caller(*lease.caller_)) {
+    lease.caller_->held.add_own(-1);
+  } else {
+    lease.caller_->held.release_by_other();
+  }
   if (ring || attention_.load(std::memory_order_acquire)) {
     executor_.wake(copy_task_);
     if (attention_.load(std::memory_order_acquire)) executor_.wake(frame_task_);

@@ -294,7 +294,8 @@ Plan make_plan(const PlanInput& given) {
       plans.push_back(lay_out(input, needed, best.streams, current));
       plans.push_back(lay_out(input, best, streams, current));
     }
-    if (comparable && input.policy == Policy::kScatter) {
+    if (comparable && input.policy == Policy::kScatter &&
+        current->ring + current->needed + current->cached <= input.budget) {
       // Within kKeepPercent of the best and next to nothing to copy: this one wins if there is one.
       Choice nearby;
       nearby.streams = exchanged(input, best.time, 6 * search.candidates());
