@@ -1,7 +1,6 @@
 #include "src/pager/frames.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "src/driver/errors.h"
 #include "src/pager/insist.h"

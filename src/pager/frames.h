@@ -51,7 +51,7 @@ class Frames {
   // Creates, maps and opens the slot's frame; on failure nothing is left behind. May be called again after kNotReady:
   // a created and mapped frame whose access was refused is kept for the next attempt (hazard H-9).
   cu::Status map(std::size_t slot);
-  // Undoes an attempt that ended in kNotReady.
+  // Undoes an attempt that ended in kNotReady, however far it came.
   void abandon(std::size_t slot);
   // Unmaps and releases. The caller has proof that nothing touches the frame (I1). May be called again after a failure.
   cu::Status unmap(std::size_t slot);
