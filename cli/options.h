@@ -25,7 +25,7 @@ struct RunOptions {
   std::optional<BytesMode> bytes;
   std::optional<double> compute_ratio;
   std::optional<double> tflops;
-  std::optional<Bytes> host_memory;  // what real bytes may take on the host; none: by what the system has available
+  std::optional<Bytes> host_memory;     // what real bytes may take on the host; none: by what the system has available
   std::optional<std::uint32_t> passes;  // of every step; a safetensors file: kDefaultPasses
   std::string report;
   bool real_time = false;

@@ -16,6 +16,7 @@ constexpr std::size_t kNameWidth = 24;
 template <typename Get>
 auto median(const std::vector<const PassRecord*>& passes, Get&& get) {
   std::vector<decltype(get(*passes.front()))> values;
+  values.reserve(passes.size());
   for (const PassRecord* pass : passes) values.push_back(get(*pass));
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "tidegate/result.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 
