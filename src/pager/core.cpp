@@ -183,11 +183,8 @@ Result<void> PagerCore::pack_small(ModelSpec& spec, Model& model) {
   constexpr Bytes kPackAlignment = 256;  // what CUDA allocations promise
   constexpr Bytes kLargestPack = 4 * kMiB;
   std::vector<std::size_t> small;
-  Bytes total = 0;
   for (std::size_t i = 0; i < spec.weights.size(); ++i) {
-    if (spec.weights[i].bytes > options_.small_weight) continue;
-    small.push_back(i);
-    total += round_up(spec.weights[i].bytes, kPackAlignment);
+    if (spec.weights[i].bytes <= options_.small_weight) small.push_back(i);
   }
   std::size_t next = 0;
   while (next < small.size()) {

@@ -47,7 +47,7 @@ class HeldCount {
 struct Caller {
   std::uint64_t id = 0;
   HeldCount held;
-  int waiting = 0;           // guarded by PagerCore::mutex_
+  int waiting = 0;  // guarded by PagerCore::mutex_
 };
 
 class PagerCore {

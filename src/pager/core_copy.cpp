@@ -100,7 +100,7 @@ void PagerCore::refuse_deadlocked() {
     request->granted = outcome == Fetch::kIssued;
     return remove(request);
   }
-  for (auto it = requests_.rbegin(); it != requests_.rend(); ++it) {
+  for (auto it = requests_.rbegin(); it != requests_.rend(); ++it) {  // NOLINT(modernize-loop-convert): C++20 only
     Request* request = *it;
     if (request->caller->held.load() == 0) continue;
     request->error = Error{Errc::kWouldDeadlock,

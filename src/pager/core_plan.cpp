@@ -130,7 +130,7 @@ void PagerCore::install(Model& model, pager::Plan plan) {
 base::Nanos PagerCore::plan_step(Nanos now) {
   Nanos next = base::kNever;
   mutex_.lock();
-  for (std::size_t m = 0; m < models_.size(); ++m) {
+  for (std::size_t m = 0; m < models_.size(); ++m) {  // NOLINT(modernize-loop-convert): it may grow meanwhile
     Model& model = *models_[m];
     if (model.removed) continue;
     bool measured = false;
@@ -221,10 +221,10 @@ Result<void> PagerCore::check_invariants() {
     if (frames_.state(slot) == State::kUnmapped) continue;
     if (frame_is_busy(slot)) {
       ++busy;
-    } else if (frames_.state(slot) == State::kReleasing || frames_.state(slot) == State::kCondemned) {
+    } else if (frames_.state(slot) == State::kReleasing || frames_.state(slot) == State::kCondemned ||
+               // set_budget does not return before this one is done or gone
+               (frames_.state(slot) == State::kMapping && budgets_being_set_ > 0)) {
       ++going;
-    } else if (frames_.state(slot) == State::kMapping && budgets_being_set_ > 0) {
-      ++going;  // set_budget does not return before it is done or gone
     }
   }
   const std::size_t allowed = budget_ / frames_.frame_bytes();

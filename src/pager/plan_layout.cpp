@@ -159,6 +159,7 @@ std::vector<std::uint8_t> exchanged(const PlanInput& input, Nanos best, std::siz
   std::erase_if(by_size, [](const auto& entry) { return entry.second.first.empty() || entry.second.second.empty(); });
   if (by_size.empty()) return {};
   std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>*> classes;
+  classes.reserve(by_size.size());
   for (auto& [bytes, members] : by_size) classes.push_back(&members);
   base::Random random(1);  // any fixed seed: the same input gives the same plan
   Nanos time = simulate_pass(input, streams, current.ring);

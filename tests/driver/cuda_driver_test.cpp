@@ -1,10 +1,10 @@
 // What loading the driver says when something is amiss.
 #include "src/driver/cuda_driver.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <string>
 
 #include "tests/driver/fake_cuda.h"
 

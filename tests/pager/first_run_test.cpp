@@ -54,8 +54,8 @@ TEST(FirstRun, PagesAModelLargerThanTheBudget) {
     for (int i = 0; i < kBlocks; ++i) EXPECT_EQ(sums[i], base::checksum(data[i].data(), data[i].size())) << i;
     const auto stats = (*pager)->model_stats(*model);
     std::printf("pass %d: %.2f ms, copied %.1f MiB, predicted %.2f ms\n", pass,
-                static_cast<double>((*card)->executor().now() - start) / 1e6, static_cast<double>(stats.copied) / 1048576.0,
-                stats.predicted_pass_seconds * 1e3);
+                static_cast<double>((*card)->executor().now() - start) / 1e6,
+                static_cast<double>(stats.copied) / 1048576.0, stats.predicted_pass_seconds * 1e3);
   }
 }
 

@@ -108,8 +108,8 @@ Lease Actor::take(const std::vector<BlockId>& ids, Bytes bytes, std::size_t stre
     } else if (error.code == Errc::kBelowFloor) {
       const bool moved = world_.budget_generation_ != generation;
       if (!moved && !world_.mapping_faults_ && bytes <= world_.whole_frames(before)) {
-        world_.fail("I3: a lease of " + std::to_string(bytes) + " bytes does not fit in " + std::to_string(before) + ": " +
-                    error.message);
+        world_.fail("I3: a lease of " + std::to_string(bytes) + " bytes does not fit in " + std::to_string(before) +
+                    ": " + error.message);
       }
       if (world_.shape_.mode == Mode::kDynamic) world_.set_budget(world_.first_budget_, true);
     } else if (!world_.excused(error)) {
@@ -181,7 +181,8 @@ void Actor::meddle() {
         if (world_.card_->raw().ctx_synchronize() != cu::kSuccess) world_.fail("the context is broken");
         world_.pager_->declare_idle();
       } else {
-        world_.executor_.sleep_until(world_.executor_.now() + static_cast<base::Nanos>(random_.below(2 * base::kMillisecond)));
+        world_.executor_.sleep_until(world_.executor_.now() +
+                                     static_cast<base::Nanos>(random_.below(2 * base::kMillisecond)));
       }
       break;
     case 7:
@@ -209,7 +210,8 @@ void Actor::replace_stream() {
 // A model of this caller alone comes, is used, and goes with its host memory.
 void Actor::private_model() {
   SeededModel model(world_.card_->raw(), random_.next(), world_.random_sizes(random_, 1 + random_.below(6)), chance(2));
-  auto added = world_.pager_->add_model(model.spec("private", world_.priorities_ ? static_cast<int>(random_.below(4)) : 0));
+  auto added =
+      world_.pager_->add_model(model.spec("private", world_.priorities_ ? static_cast<int>(random_.below(4)) : 0));
   if (!added) {
     const bool small = added.error().code == Errc::kBelowFloor &&
                        2 * world_.largest_weight_ > world_.whole_frames(world_.pager_->stats().budget);

@@ -32,8 +32,8 @@ constexpr base::Nanos kPatience = 2 * base::kSecond;  // virtual: without any pr
 
 std::string describe(const Shape& shape, std::uint64_t seed, const std::string& why) {
   return std::string("world ") + shape.name + " seed " + std::to_string(seed) + ": " + why +
-         "; rerun: TIDEGATE_SEED=" + std::to_string(seed) + " TIDEGATE_WORLDS=1 test_property --gtest_filter='*" + shape.name +
-         "*'";
+         "; rerun: TIDEGATE_SEED=" + std::to_string(seed) + " TIDEGATE_WORLDS=1 test_property --gtest_filter='*" +
+         shape.name + "*'";
 }
 
 void stop_world(const Shape& shape, std::uint64_t seed, const std::string& why) {
@@ -52,7 +52,8 @@ class World::Watchdog final : public base::Task {
       seen_ = world_.progress_;
       since_ = now;
     }
-    if (now - since_ > (world_.shape_.faults ? 10 * kPatience : kPatience)) stop_world(world_.shape_, world_.seed_, "livelock: no caller gets on; " + world_.error_);
+    if (now - since_ > (world_.shape_.faults ? 10 * kPatience : kPatience))
+      stop_world(world_.shape_, world_.seed_, "livelock: no caller gets on; " + world_.error_);
     return now + base::kSecond;
   }
 
@@ -73,8 +74,9 @@ World::World(const Shape& shape, std::uint64_t seed)
   passes_ = 1 + random_.below(4);
   budgets_move_ = shape.mode == Mode::kDynamic && random_.below(4) != 0;
   priorities_ = random_.below(4) == 0;
-  card_ = std::make_unique<TestCard>(executor_, testkit::small_profile(granularity, shape.real_granularity ? 1024 * kMiB : 128 * kMiB), seed,
-                                     sim::MachineOptions{.trace = shape.trace});
+  card_ = std::make_unique<TestCard>(
+      executor_, testkit::small_profile(granularity, shape.real_granularity ? 1024 * kMiB : 128 * kMiB), seed,
+      sim::MachineOptions{.trace = shape.trace});
   kernels_ = driver::CheckKernels::load(card_->raw()).value();
   if (shape.faults) choose_faults();
 }
@@ -82,17 +84,34 @@ World::World(const Shape& shape, std::uint64_t seed)
 World::~World() = default;
 
 void World::choose_faults() {
-  constexpr FunctionId kKinds[] = {
-      FunctionId::mem_create,       FunctionId::mem_map,           FunctionId::mem_set_access,
-      FunctionId::mem_unmap,        FunctionId::mem_release,       FunctionId::mem_alloc,
-      FunctionId::mem_free,         FunctionId::mem_address_free,  FunctionId::mem_address_reserve,
-      FunctionId::mem_host_alloc,   FunctionId::mem_free_host,     FunctionId::memcpy_htod_async,
-      FunctionId::memcpy_dtod_async, FunctionId::stream_create,    FunctionId::stream_destroy,
-      FunctionId::stream_synchronize, FunctionId::stream_wait_event, FunctionId::stream_is_capturing,
-      FunctionId::event_create,     FunctionId::event_destroy,     FunctionId::event_record,
-      FunctionId::event_query,      FunctionId::event_synchronize, FunctionId::event_elapsed_time,
-      FunctionId::thread_exchange_stream_capture_mode, FunctionId::ctx_set_current, FunctionId::mem_get_info,
-      FunctionId::mem_get_allocation_granularity};
+  constexpr FunctionId kKinds[] = {FunctionId::mem_create,
+                                   FunctionId::mem_map,
+                                   FunctionId::mem_set_access,
+                                   FunctionId::mem_unmap,
+                                   FunctionId::mem_release,
+                                   FunctionId::mem_alloc,
+                                   FunctionId::mem_free,
+                                   FunctionId::mem_address_free,
+                                   FunctionId::mem_address_reserve,
+                                   FunctionId::mem_host_alloc,
+                                   FunctionId::mem_free_host,
+                                   FunctionId::memcpy_htod_async,
+                                   FunctionId::memcpy_dtod_async,
+                                   FunctionId::stream_create,
+                                   FunctionId::stream_destroy,
+                                   FunctionId::stream_synchronize,
+                                   FunctionId::stream_wait_event,
+                                   FunctionId::stream_is_capturing,
+                                   FunctionId::event_create,
+                                   FunctionId::event_destroy,
+                                   FunctionId::event_record,
+                                   FunctionId::event_query,
+                                   FunctionId::event_synchronize,
+                                   FunctionId::event_elapsed_time,
+                                   FunctionId::thread_exchange_stream_capture_mode,
+                                   FunctionId::ctx_set_current,
+                                   FunctionId::mem_get_info,
+                                   FunctionId::mem_get_allocation_granularity};
   constexpr unsigned kOdds[] = {100, 700, 3000, 10000};
   const unsigned odds = kOdds[random_.below(4)];
   const bool all = random_.below(3) == 0;
@@ -185,7 +204,8 @@ void World::watch_excess() {
   if (setting_budget_ > 0) return;
   const Bytes excess = stats.held - std::min(stats.held, whole_frames(stats.budget));
   if (shape_.mode == Mode::kDynamic && excess_generation_ == budget_generation_ && excess > excess_) {
-    fail("I4: the excess over the budget rose from " + std::to_string(excess_) + " to " + std::to_string(excess) + " bytes");
+    fail("I4: the excess over the budget rose from " + std::to_string(excess_) + " to " + std::to_string(excess) +
+         " bytes");
   }
   excess_ = excess;
   excess_generation_ = budget_generation_;
@@ -278,7 +298,8 @@ std::string World::run() {
   models_.clear();
   const sim::Hazards hazards = card_->machine().hazards();
   if (error.empty() && hazards.total_hits() + hazards.total_exposures() > 0) error = hazards.text();
-  if (error.empty() && card_->faulty().calls(FunctionId::ctx_synchronize) > 0) error = "I1: the pager synchronised the context";
+  if (error.empty() && card_->faulty().calls(FunctionId::ctx_synchronize) > 0)
+    error = "I1: the pager synchronised the context";
   return error;
 }
 

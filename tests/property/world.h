@@ -68,9 +68,9 @@ class World {
   driver::CheckKernels kernels_;
   Bytes frame_ = 0;
   Bytes largest_weight_ = 0;
-  Bytes largest_set_ = 0;   // of any lease that actors ask for
+  Bytes largest_set_ = 0;  // of any lease that actors ask for
   Bytes small_weight_ = 0;
-  Bytes floor_ = 0;         // with the largest lease set
+  Bytes floor_ = 0;  // with the largest lease set
   Bytes first_budget_ = 0;
   Bytes most_budget_ = 0;
   std::size_t threads_ = 1;

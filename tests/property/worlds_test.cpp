@@ -4,10 +4,10 @@
 //   TIDEGATE_WORLDS=m   how many seeds
 //   TIDEGATE_TRACE=file  writes the last world's trace there
 //   TIDEGATE_NIGHTLY=1  20 times as many
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
+
+#include <gtest/gtest.h>
 
 #include "tests/property/world.h"
 
@@ -36,7 +36,8 @@ struct Seeds {
 
 Seeds seeds(std::uint64_t shard, std::uint64_t count) {
   const bool nightly = number_from("TIDEGATE_NIGHTLY", 0) != 0;
-  return {number_from("TIDEGATE_SEED", shard * 1'000'000 + 1), number_from("TIDEGATE_WORLDS", count * (nightly ? 20 : 1))};
+  return {number_from("TIDEGATE_SEED", shard * 1'000'000 + 1),
+          number_from("TIDEGATE_WORLDS", count * (nightly ? 20 : 1))};
 }
 
 void run_worlds(Shape shape, std::uint64_t shard, std::uint64_t count) {
@@ -46,7 +47,8 @@ void run_worlds(Shape shape, std::uint64_t shard, std::uint64_t count) {
   for (std::uint64_t seed = range.first; seed < range.first + range.count; ++seed) {
     World world(shape, seed);
     const std::string error = world.run();
-    if (const char* file = std::getenv("TIDEGATE_TRACE"); file != nullptr && shape.trace) std::ofstream(file) << world.trace();
+    if (const char* file = std::getenv("TIDEGATE_TRACE"); file != nullptr && shape.trace)
+      std::ofstream(file) << world.trace();
     ASSERT_TRUE(error.empty()) << describe(shape, seed, error);
     checked += world.checked_uses();
   }
@@ -55,7 +57,9 @@ void run_worlds(Shape shape, std::uint64_t shard, std::uint64_t count) {
 
 class Worlds : public testing::TestWithParam<int> {
  protected:
-  void run(const Shape& shape, std::uint64_t count) { run_worlds(shape, static_cast<std::uint64_t>(GetParam()), count); }
+  void run(const Shape& shape, std::uint64_t count) {
+    run_worlds(shape, static_cast<std::uint64_t>(GetParam()), count);
+  }
 };
 
 TEST_P(Worlds, I1_I3_I4_I9_OneCaller) { run(kOneCaller, 100); }

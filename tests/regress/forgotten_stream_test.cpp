@@ -1,5 +1,5 @@
-// forget_stream whose event the driver refused left the stream's uses open for ever: nobody could record on it any more,
-// and whoever needed the bytes waited without end.
+// forget_stream whose event the driver refused left the stream's uses open for ever: nobody could record on it any
+// more, and whoever needed the bytes waited without end.
 #include "tests/support/pager_fixture.h"
 
 namespace tidegate {

@@ -8,11 +8,12 @@ using testkit::FunctionId;
 
 class RemovedModel : public testkit::PagerFixture {};
 
-// remove_model waited for recorded copies only: where the record had failed, the caller freed host memory under the copy.
-// And a lease that waited for the removed model went on copying from it.
+// remove_model waited for recorded copies only: where the record had failed, the caller freed host memory under the
+// copy. And a lease that waited for the removed model went on copying from it.
 TEST_F(RemovedModel, I1_ItsHostMemoryIsFreeOfCopiesThatNoEventCovers) {
   open(8);
-  auto model = std::make_unique<testkit::SeededModel>(card_.raw(), 3, std::vector<Bytes>(2, 8 * testkit::kFrame - 4096), true);
+  auto model =
+      std::make_unique<testkit::SeededModel>(card_.raw(), 3, std::vector<Bytes>(2, 8 * testkit::kFrame - 4096), true);
   ASSERT_TRUE(pager_->set_budget(40 * testkit::kFrame).ok());
   auto added = pager_->add_model(model->spec("m"));
   ASSERT_TRUE(added.ok()) << added.error().message;

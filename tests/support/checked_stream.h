@@ -12,7 +12,8 @@ namespace tidegate::testkit {
 // Not thread-safe. Works on a driver that does not fail. `context` must be current wherever it is used.
 class CheckedStreams {
  public:
-  CheckedStreams(driver::Driver& driver, const driver::CheckKernels& kernels, std::size_t streams, std::size_t slots = 256)
+  CheckedStreams(driver::Driver& driver, const driver::CheckKernels& kernels, std::size_t streams,
+                 std::size_t slots = 256)
       : driver_(driver), kernels_(kernels), expected_(slots) {
     for (std::size_t i = 0; i < streams; ++i) streams_.push_back(make());
     (void)driver_.mem_alloc(&out_, 8 * slots);
@@ -35,7 +36,8 @@ class CheckedStreams {
     std::string error;
     if (used_ == expected_.size()) error = verify();
     expected_[used_] = weight.sum;
-    const cu::Status status = kernels_.launch_checksum(driver_, address, weight.bytes, out_ + 8 * used_, streams_[stream]);
+    const cu::Status status =
+        kernels_.launch_checksum(driver_, address, weight.bytes, out_ + 8 * used_, streams_[stream]);
     ++used_;
     if (status != cu::kSuccess) return "launching a checksum: status " + std::to_string(status);
     return error;
@@ -57,7 +59,8 @@ class CheckedStreams {
     (void)driver_.stream_synchronize(streams_[0]);
     std::string error;
     for (std::size_t i = 0; i < used_ && error.empty(); ++i) {
-      if (sums[i] != expected_[i]) error = "I9: use " + std::to_string(checked_ + i) + " read other bytes than its source's";
+      if (sums[i] != expected_[i])
+        error = "I9: use " + std::to_string(checked_ + i) + " read other bytes than its source's";
     }
     checked_ += used_;
     clear();

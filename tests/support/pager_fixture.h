@@ -1,13 +1,14 @@
-// One pager of one model on a small simulated card with a virtual clock. Frames of 64 KiB, so a block of 64 KiB fills one.
+// One pager of one model on a small simulated card with a virtual clock. Frames of 64 KiB, so a block of 64 KiB fills
+// one.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "src/base/virtual_executor.h"
 #include "tests/support/checked_stream.h"

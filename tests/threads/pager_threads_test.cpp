@@ -1,6 +1,4 @@
 // The pager on real threads over the simulated card: I1, I3, I4 and I9 where nothing decides the order.
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -8,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "src/base/thread_executor.h"
 #include "tests/support/checked_stream.h"
@@ -66,7 +66,9 @@ struct Setting {
 class Crowd {
  public:
   explicit Crowd(const Setting& setting)
-      : setting_(setting), random_(setting.seed), card_(executor_, testkit::small_profile(kFrame, 64 * kMiB), setting.seed) {
+      : setting_(setting),
+        random_(setting.seed),
+        card_(executor_, testkit::small_profile(kFrame, 64 * kMiB), setting.seed) {
     kernels_ = driver::CheckKernels::load(card_.raw()).value();
   }
 
