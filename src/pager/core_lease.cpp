@@ -138,7 +138,12 @@ Result<Lease> PagerCore::lease_slow(std::span<const BlockId> blocks, StreamState
     absent = absent || (block.state.load() & (pager::kResident | pager::kDoomed)) != pager::kResident;
   }
   if (options_.mode != Mode::kOff) {
-    const Bytes room = class_room(*models_[block_at(blocks[0]).model]);
+    const Model& model = *models_[block_at(blocks[0]).model];
+    if (set > class_room(model) && set > largest_set_ && set <= budget_) {
+      largest_set_ = set;  // the floor that a class keeps beside others follows the largest set that was asked for
+      partition();
+    }
+    const Bytes room = class_room(model);
     if (set > room) return refuse(too_large(set, room));
     largest_set_ = std::max(largest_set_, set);
   }

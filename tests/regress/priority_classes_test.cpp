@@ -33,5 +33,20 @@ TEST_F(PriorityClasses, I3_ABudgetUnderAFloorForEachClass) {
   check();
 }
 
+// The lower class had the floor of the sets seen so far, and a larger set that the budget holds easily was refused.
+TEST_F(PriorityClasses, I3_ASetLargerThanAnyBefore) {
+  open(12);
+  const auto& low = add(frames_of(12), 0);
+  const auto& high = add(frames_of(12), 1);
+  pass(high);
+  pass(low);
+  auto set = lease(low, {0, 1, 2, 3, 4});
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  use(low, *set, 4);
+  set->release();
+  pass(high);
+  check();
+}
+
 }  // namespace
 }  // namespace tidegate
