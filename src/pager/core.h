@@ -181,6 +181,7 @@ class PagerCore {
   Bytes class_room(const Model& model) const;
   void install(Model& model, pager::Plan plan);
   void index_uses(Model& model);
+  void adopt_order(Model& model, std::vector<pager::PlanUse> uses);
 
   void fail(Error error);
 

@@ -126,6 +126,17 @@ void PagerCore::install(Model& model, pager::Plan plan) {
   if (tasks_running_) executor_.wake(copy_task_);
 }
 
+// Under mutex_, together with the plan that was made for it.
+void PagerCore::adopt_order(Model& model, std::vector<pager::PlanUse> uses) {
+  const std::uint64_t before = model.uses.size();
+  model.learned_uses.clear();
+  model.uses = std::move(uses);
+  model.learned = true;
+  index_uses(model);
+  // Keep the number of passes that are over; within a pass of another length there is no place to keep.
+  if (model.uses.size() != before) model.cursor = (model.cursor + before - 1) / before * model.uses.size();
+}
+
 // Plans are made without the lock, from copies, and installed if they are still wanted.
 base::Nanos PagerCore::plan_step(Nanos now) {
   Nanos next = base::kNever;
@@ -133,41 +144,37 @@ base::Nanos PagerCore::plan_step(Nanos now) {
   for (std::size_t m = 0; m < models_.size(); ++m) {  // NOLINT(modernize-loop-convert): it may grow meanwhile
     Model& model = *models_[m];
     if (model.removed) continue;
-    bool measured = false;
     if (model.learner != nullptr && model.learner->finished()) {
       if (!model.learner->ready()) {
         next = std::min(next, now + kEventPoll);
       } else {
-        std::vector<pager::PlanUse> uses = joined(model.learner->result(), model.blocks);
+        // The order in force stays until its plan is there: the copy task reads both together.
+        model.learned_uses = joined(model.learner->result(), model.blocks);
         model.learner.reset();
-        const std::uint64_t pass = model.cursor == 0 ? 0 : (model.cursor - 1) / model.uses.size();
-        const bool complete = model.cursor % model.uses.size() == 0;
-        const bool same_length = uses.size() == model.uses.size();
-        model.uses = std::move(uses);
-        index_uses(model);
-        if (!same_length) model.cursor = (pass + (complete ? 1 : 0)) * model.uses.size();
-        model.fetch = model.cursor + 1;
-        model.learned = true;
-        measured = true;
+        model.replan_wanted = true;
       }
     }
-    if (!model.replan_wanted && !measured) continue;
+    if (!model.replan_wanted) continue;
     model.replan_wanted = false;
     const Bytes budget = class_room(model);
     const Bytes origin = model.origin;
-    const std::vector<pager::PlanUse> uses = model.uses;
+    const bool learned = !model.learned_uses.empty();
+    const std::vector<pager::PlanUse> uses = learned ? model.learned_uses : model.uses;
     const pager::Plan current = model.plan;
     PlanInput input = plan_input(model);
     input.uses = uses;
+    if (learned) input.expected_cost = {};
     if (!current.blocks.empty() && model.installed_origin == origin) input.current = &current;
     mutex_.unlock();
     pager::Plan plan = pager::make_plan(input);
     mutex_.lock();
     ++counters_.replans;
     if (model.removed || class_room(model) != budget || model.origin != origin) {
-      next = now;  // the budget moved meanwhile: once more
+      model.replan_wanted = true;  // the budget moved meanwhile: once more
+      next = now;
       continue;
     }
+    if (learned) adopt_order(model, uses);
     model.installed_origin = origin;
     install(model, std::move(plan));
   }

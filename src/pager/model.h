@@ -28,6 +28,7 @@ struct Model {
   bool removed = false;
   std::vector<PlanUse> uses;          // the order of a pass: as registered until learned
   std::vector<double> expected_cost;  // by use, as the caller said; all 0 if he did not
+  std::vector<PlanUse> learned_uses;  // learned and not yet planned for; empty: none
   bool learned = false;
   bool marks_passes = false;                        // the caller uses begin_pass
   std::vector<std::vector<std::uint32_t>> uses_of;  // by block: indices into uses, ascending
