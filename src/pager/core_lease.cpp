@@ -292,7 +292,7 @@ void PagerCore::released_ring_blocks(const Lease& lease) {
 std::int32_t PagerCore::learn_request(std::span<const BlockId> blocks, StreamState& stream) {
   Model& model = *models_[block_at(blocks[0]).model];
   if (options_.mode == Mode::kOff) return -1;
-  if (model.learner == nullptr && !model.learned) start_learning(model);
+  if (model.learner == nullptr && !model.learned && model.learned_uses.empty()) start_learning(model);
   if (model.learner == nullptr || model.learner->finished()) return -1;
   std::vector<std::uint32_t> indices;
   for (const BlockId id : blocks) {
@@ -329,7 +329,8 @@ void PagerCore::begin_pass(ModelId id) {
     model->marks_passes = true;
     if (model->learner != nullptr && model->learner->steps() > 0) finish_learning(*model);
     // An order that surprised the plan is learned again.
-    if (model->learner == nullptr && (!model->learned || model->surprises * 20 > model->uses.size())) {
+    if (model->learner == nullptr && model->learned_uses.empty() &&
+        (!model->learned || model->surprises * 20 > model->uses.size())) {
       start_learning(*model);
     }
     for (const auto& other : models_) {  // a model that is not run any more must not slow the others' leases down
