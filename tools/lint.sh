@@ -8,6 +8,7 @@ python3 tools/house_rules.py || status=1
 for script in tools/*.sh .ci/run; do bash -n "$script" || status=1; done
 tools/format.sh --check || status=1
 cmake --preset clang >/dev/null || exit 1
-python3 tools/tidy.py build-clang --seconds "${TIDY_SECONDS:-420}" --jobs "${JOBS:-$(nproc)}" || status=1
+# TIDY_ADVISORY=1 (CI): findings are printed and do not fail the run, since one run has no time for every file.
+python3 tools/tidy.py build-clang --seconds "${TIDY_SECONDS:-420}" --jobs "${JOBS:-$(nproc)}" || [ -n "${TIDY_ADVISORY:-}" ] || status=1
 [ $status -eq 0 ] && echo "lint: clean" || echo "lint: FAILED"
 exit $status
