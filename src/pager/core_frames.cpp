@@ -225,13 +225,14 @@ Result<void> PagerCore::set_budget(Bytes budget) {
   mutex_.lock();
   const Bytes floor = floor_bytes();
   if (budget / frames_.frame_bytes() * frames_.frame_bytes() < std::max(floor, frames_.frame_bytes())) {
-    mutex_.unlock();
-    return Error{
+    Error error{
         Errc::kBelowFloor,
         fmt::format("a budget of {} bytes is below the floor of {} bytes (the largest lease of {} and one block "
                     "of {} in flight, in frames of {})",
                     budget, std::max(floor, frames_.frame_bytes()), std::max(largest_set_, largest_block_),
                     largest_block_, frames_.frame_bytes())};
+    mutex_.unlock();
+    return error;
   }
   budget_ = budget;
   ceiling_ = budget;
