@@ -263,12 +263,13 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
   mutex_.lock();
   const Bytes room = frames_.slots() == 0 ? budget_ : budget_ / frames_.frame_bytes() * frames_.frame_bytes();
   if (options_.mode != Mode::kOff && 2 * largest > room && model.bytes > room) {
+    const Bytes budget = budget_;
     mutex_.unlock();
     drop_packs();
     return Error{Errc::kBelowFloor,
                  fmt::format("weight {} of model {} has {} bytes: the budget of {} bytes must hold it and one more in "
                              "flight; raise the budget to at least {} bytes",
-                             spec.weights[biggest].name, spec.name, spec.weights[biggest].bytes, budget_,
+                             spec.weights[biggest].name, spec.name, spec.weights[biggest].bytes, budget,
                              round_up(2 * largest, frames_.frame_bytes()))};
   }
   const BlockId first = block_count_.load();

@@ -62,9 +62,9 @@ class Worlds : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(Worlds, I1_I3_I4_I9_OneCaller) { run(kOneCaller, 100); }
-TEST_P(Worlds, I1_I3_I4_I9_ManyCallers) { run(kCallers, 100); }
-TEST_P(Worlds, I1_I3_I4_I9_FaultyDriver) { run(kFaults, 100); }
+TEST_P(Worlds, I1_I3_I4_I9_OneCaller) { run(kOneCaller, 200); }
+TEST_P(Worlds, I1_I3_I4_I9_ManyCallers) { run(kCallers, 200); }
+TEST_P(Worlds, I1_I3_I4_I9_FaultyDriver) { run(kFaults, 200); }
 INSTANTIATE_TEST_SUITE_P(Shard, Worlds, testing::Range(0, 4));
 
 TEST(OtherWorlds, I1_I3_I9_StaticMode) { run_worlds(kStatic, 0, 60); }
