@@ -44,7 +44,6 @@ class Actor {
   std::size_t most_blocks_ = 1;
   std::uint64_t meddle_odds_ = 8;
   std::uint64_t nest_odds_ = 8;
-  Bytes waiting_for_ = 0;
 };
 
 }  // namespace tidegate::property
