@@ -47,13 +47,21 @@ TEST_F(DirectedBudget, I4_AStuckFrameDoesNotOutliveABudgetThatDoesNotWantIt) {
   card_.faulty().fail_next(FunctionId::mem_set_access, cu::kNotReady, 50, 3);
   const auto& model = add(frames_of(8));
   sleep(base::kMillisecond);
+  auto first = lease(model, {0});  // what is leased cannot make up for the stuck frame
+  auto second = lease(model, {1});
+  ASSERT_TRUE(first.ok() && second.ok());
+  sleep(base::kMillisecond);  // no copy is under way
   ASSERT_TRUE(pager_->set_budget(2 * kFrame).ok());
   EXPECT_LE(pager_->stats().held, 2 * kFrame);
+  check();
+  first->release();
+  second->release();
   check();
   card_.faulty().fail_next(FunctionId::mem_set_access, cu::kSuccess, 0);
   pass(model);
   ASSERT_TRUE(pager_->set_budget(8 * kFrame).ok());
   pass(model);
+  for (int i = 0; i < 100 && pager_->stats().held < 8 * kFrame; ++i) sleep(base::kMillisecond);
   pass(model);
   EXPECT_EQ(pager_->stats().held, 8 * kFrame);
 }

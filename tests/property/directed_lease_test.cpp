@@ -98,35 +98,35 @@ TEST_F(DirectedLease, I3_ExtendNeverWaits) {
   check();
 }
 
-// Two callers keep small leases that overlap in time, so that the middle of the room is never free at once.
+// Two callers take small leases in turns that overlap, so that at every instant one of them is in the way.
 TEST_F(DirectedLease, I3_ALargeSetDoesNotStarveBesideSmallLeases) {
   open(4);
   const auto& model = add(frames_of(8));
+  pass(model);
+  constexpr base::Nanos kRound = 10 * base::kMicrosecond;
+  constexpr int kRounds = 5000;
   bool done = false;
-  std::size_t small_leases = 0;
-  (void)streams();
-  const auto small = [&](std::size_t block, std::size_t on) {
-    return [&, block, on] {
-      Lease held;
-      while (!done && small_leases < 200'000) {
-        auto next = lease(model, {block}, on);
-        ASSERT_TRUE(next.ok()) << next.error().message;
-        held = std::move(next).value();  // the former one is released only now
-        ++small_leases;
-        executor_.spend(5 * base::kMicrosecond);
-        held.release();
-        executor_.spend(100);
+  int rounds = 0;
+  const base::Nanos start = executor_.now() + base::kMillisecond;
+  const auto small = [&](std::size_t block, base::Nanos offset) {
+    return [&, block, offset] {
+      for (int round = 0; round < kRounds && !done; ++round) {
+        executor_.sleep_until(start + round * kRound + offset);
+        auto taken = lease(model, {block}, offset == 0 ? 0 : 1);
+        ASSERT_TRUE(taken.ok()) << taken.error().message;
+        sleep(kRound * 8 / 10);
+        rounds = std::max(rounds, round);
       }
     };
   };
   const auto large = [&] {
-    executor_.spend(base::kMillisecond);
-    auto taken = lease(model, {4, 5, 6, 7}, 0);
+    executor_.sleep_until(start + 100 * kRound);
+    const auto taken = lease(model, {4, 5, 6, 7}, 0);
     EXPECT_TRUE(taken.ok());
     done = true;
   };
-  run_threads({small(0, 0), small(1, 1), large});
-  EXPECT_LT(small_leases, 100'000u);
+  run_threads({small(0, 0), small(1, kRound / 2), large});
+  EXPECT_LT(rounds, kRounds / 2);
   check();
 }
 

@@ -14,8 +14,14 @@ class FrameRefusedHalfway : public testkit::PagerFixture {
     card_.faulty().fail_next(call, cu::kNotReady, 100, 3);
     const auto& model = add(frames_of(8));
     sleep(base::kMillisecond);
+    auto first = lease(model, {0});
+    auto second = lease(model, {1});
+    ASSERT_TRUE(first.ok() && second.ok());
+    sleep(base::kMillisecond);  // no copy is under way
     ASSERT_TRUE(pager_->set_budget(2 * kFrame).ok());
     EXPECT_LE(pager_->stats().held, 2 * kFrame);
+    first->release();
+    second->release();
     pass(model);
     check();
   }

@@ -26,6 +26,8 @@ TEST_F(PriorityClasses, I3_ABudgetUnderAFloorForEachClass) {
   auto set = lease(low, {0, 1});
   ASSERT_TRUE(set.ok()) << set.error().message;
   set->release();
+  ASSERT_TRUE(pager_->set_budget(4 * testkit::kFrame).ok());
+  ASSERT_TRUE(pager_->set_budget(3 * testkit::kFrame).ok());
   for (int i = 0; i < 2; ++i) {
     pass(high);
     pass(low);
