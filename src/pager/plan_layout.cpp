@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "src/base/checksum.h"
@@ -10,44 +11,41 @@ namespace tidegate::pager {
 
 namespace {
 
-// A plan in force stays while it is within this much of the best: changing it costs copies. Above DESIGN's 1 % because
-// a first plan, made before anything was measured, is typically 1 to 1.7 % off (docs/planning.md).
-constexpr Nanos kKeepPercent = 2;
-
-// The free ranges of [begin, end) while blocks are being placed.
+// The free ranges of [begin, end) while blocks are being placed, found by place and by size.
 class Gaps {
  public:
-  Gaps(Bytes begin, Bytes end) {
-    if (begin < end) gaps_[begin] = end;
-  }
+  Gaps(Bytes begin, Bytes end) { add(begin, end); }
   // Takes exactly [begin, end) if it is free.
   bool take(Bytes begin, Bytes end) {
-    auto it = gaps_.upper_bound(begin);
-    if (it == gaps_.begin()) return false;
+    auto it = by_begin_.upper_bound(begin);
+    if (it == by_begin_.begin()) return false;
     --it;
-    if (it->second < end) return false;
-    const Bytes tail = it->second;
-    const Bytes head = it->first;
-    gaps_.erase(it);
-    if (head < begin) gaps_[head] = begin;
-    if (end < tail) gaps_[end] = tail;
+    const auto [gap_begin, gap_end] = *it;
+    if (gap_end < end) return false;
+    by_size_.erase({gap_end - gap_begin, gap_begin});
+    by_begin_.erase(it);
+    add(gap_begin, begin);
+    add(end, gap_end);
     return true;
   }
-  // Takes the front of the smallest gap that is large enough; kNowhere if there is none.
+  // Takes the front of the smallest gap that is large enough, the lowest of several; kNowhere if there is none.
   Bytes take_best(Bytes bytes) {
-    auto best = gaps_.end();
-    for (auto it = gaps_.begin(); it != gaps_.end(); ++it) {
-      const Bytes size = it->second - it->first;
-      if (size >= bytes && (best == gaps_.end() || size < best->second - best->first)) best = it;
-    }
-    if (best == gaps_.end()) return kNowhere;
-    const Bytes begin = best->first;
+    const auto best = by_size_.lower_bound({bytes, 0});
+    if (best == by_size_.end()) return kNowhere;
+    const Bytes begin = best->second;
     take(begin, begin + bytes);
     return begin;
   }
 
  private:
-  std::map<Bytes, Bytes> gaps_;  // begin to end
+  void add(Bytes begin, Bytes end) {
+    if (begin >= end) return;
+    by_begin_[begin] = end;
+    by_size_.emplace(end - begin, begin);
+  }
+
+  std::map<Bytes, Bytes> by_begin_;             // begin to end
+  std::set<std::pair<Bytes, Bytes>> by_size_;  // (size, begin)
 };
 
 }  // namespace
@@ -144,8 +142,8 @@ Bytes change(const PlanInput& input, const Plan& now, const Plan& next) {
 }
 
 // The plan in force made better by exchanging streamed blocks for resident ones of the same size, which moves nothing
-// else; empty if that does not bring it near `best`.
-std::vector<std::uint8_t> exchanged(const PlanInput& input, Nanos best, std::size_t trials) {
+// else, until it takes `wanted`; empty if that does not bring it to `limit`.
+std::vector<std::uint8_t> exchanged(const PlanInput& input, Nanos wanted, Nanos limit, std::size_t trials) {
   const Plan& current = *input.current;
   std::vector<std::uint8_t> streams(input.blocks.size());
   std::map<Bytes, std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> by_size;  // streamed, resident
@@ -163,7 +161,7 @@ std::vector<std::uint8_t> exchanged(const PlanInput& input, Nanos best, std::siz
   for (auto& [bytes, members] : by_size) classes.push_back(&members);
   base::Random random(1);  // any fixed seed: the same input gives the same plan
   Nanos time = simulate_pass(input, streams, current.ring);
-  for (std::size_t trial = 0; trial < trials && time > best + best / 100; ++trial) {
+  for (std::size_t trial = 0; trial < trials && time > wanted; ++trial) {
     auto& [streamed, resident] = *classes[random.below(classes.size())];
     std::uint32_t& out = streamed[random.below(streamed.size())];
     std::uint32_t& in = resident[random.below(resident.size())];
@@ -176,11 +174,11 @@ std::vector<std::uint8_t> exchanged(const PlanInput& input, Nanos best, std::siz
       std::swap(streams[out], streams[in]);
     }
   }
-  return time <= best + best * kKeepPercent / 100 ? streams : std::vector<std::uint8_t>{};
+  return time <= limit ? streams : std::vector<std::uint8_t>{};
 }
 
 // The plan in force with its roles and prediction brought up to date, if it is good enough to stay.
-std::optional<Plan> keep_current(const PlanInput& input, const Choice& needed, Nanos best) {
+std::optional<Plan> keep_current(const PlanInput& input, const Choice& needed, Nanos limit) {
   if (input.current == nullptr || input.current->ring_use_of.size() != input.uses.size()) return std::nullopt;
   Plan plan = *input.current;
   std::vector<std::uint8_t> streams(input.blocks.size(), 0);
@@ -194,7 +192,7 @@ std::optional<Plan> keep_current(const PlanInput& input, const Choice& needed, N
     if (streams[i] == 0 && plan.blocks[i].home + input.blocks[i].bytes > input.budget) return std::nullopt;
   }
   plan.predicted = simulate_pass(input, streams, plan.ring);
-  if (plan.predicted > best + best * kKeepPercent / 100) return std::nullopt;
+  if (plan.predicted > limit) return std::nullopt;
   plan.needed = 0;
   plan.cached = 0;
   for (std::size_t i = 0; i < streams.size(); ++i) {

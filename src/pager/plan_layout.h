@@ -20,8 +20,8 @@ struct Choice {
 Plan lay_out(const PlanInput& input, const Choice& needed, std::span<const std::uint8_t> preferred, const Plan* keep);
 // Bytes that would have to come in because they stay under `next` and did not under `now`.
 Bytes change(const PlanInput& input, const Plan& now, const Plan& next);
-std::vector<std::uint8_t> exchanged(const PlanInput& input, Nanos best, std::size_t trials);
-// The plan in force with its roles and prediction brought up to date, if it is good enough to stay.
-std::optional<Plan> keep_current(const PlanInput& input, const Choice& needed, Nanos best);
+std::vector<std::uint8_t> exchanged(const PlanInput& input, Nanos wanted, Nanos limit, std::size_t trials);
+// The plan in force with its roles and prediction brought up to date, if its pass takes at most `limit`.
+std::optional<Plan> keep_current(const PlanInput& input, const Choice& needed, Nanos limit);
 
 }  // namespace tidegate::pager

@@ -209,7 +209,8 @@ TEST(MakePlan, WhatIsReclaimableCostsNoTime) {
     less.budget -= plan.reclaimable;
     const Plan smaller = make_plan(less);
     expect_sound(less, smaller);
-    EXPECT_LE(static_cast<double>(smaller.predicted), 1.015 * static_cast<double>(plan.predicted)) << "seed " << seed;
+    // The sufficient set may take 1 % more than the best, and so may the set planned within it.
+    EXPECT_LE(static_cast<double>(smaller.predicted), 1.025 * static_cast<double>(plan.predicted)) << "seed " << seed;
   }
 }
 
