@@ -4,18 +4,6 @@ namespace tidegate::cli {
 
 const char* name_of(BytesMode mode) { return mode == BytesMode::kReal ? "real" : "tags"; }
 
-const char* name_of(Mode mode) {
-  switch (mode) {
-    case Mode::kDynamic:
-      return "dynamic";
-    case Mode::kStatic:
-      return "static";
-    case Mode::kOff:
-      return "off";
-  }
-  return "unknown";
-}
-
 const char* name_of(Policy policy) {
   switch (policy) {
     case Policy::kScatter:

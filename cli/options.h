@@ -35,7 +35,6 @@ struct RunOptions {
 inline constexpr std::uint32_t kDefaultPasses = 3;
 
 const char* name_of(BytesMode mode);
-const char* name_of(Mode mode);
 const char* name_of(Policy policy);
 
 }  // namespace tidegate::cli

@@ -120,8 +120,7 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
                   "allowance of max(512 MiB, 5 %)");
   run->add_option("--mode", arguments.mode,
                   "dynamic: page by mapped frames; static: through one plain allocation; off: no paging, everything "
-                  "must fit")
-      ->capture_default_str();
+                  "must fit. Default: the variable TIDEGATE_MODE, else dynamic");
   run->add_option("--policy", arguments.policy, "scatter; to compare with: tail (a watermark), lru")
       ->capture_default_str();
   run->add_option("--seed", arguments.seed, "Decides all contents, and all orders on the simulated card")
@@ -152,7 +151,9 @@ Result<RunOptions> parse_options(const RunArguments& arguments) {
   options.real_time = arguments.real_time;
   options.quiet = arguments.quiet;
 
-  const auto mode = parse_name("--mode", arguments.mode, {Mode::kDynamic, Mode::kStatic, Mode::kOff});
+  const auto mode = arguments.mode.empty()
+                        ? mode_from_environment()
+                        : parse_name("--mode", arguments.mode, {Mode::kDynamic, Mode::kStatic, Mode::kOff});
   if (!mode) return mode.error();
   options.mode = mode.value();
   const auto policy = parse_name("--policy", arguments.policy, {Policy::kScatter, Policy::kTail, Policy::kLru});

@@ -17,7 +17,7 @@ struct RunArguments {
   std::string input;
   std::string card;
   std::string vram;
-  std::string mode = "dynamic";
+  std::string mode;
   std::string policy = "scatter";
   std::string seed = "1";
   std::string scale = "1";

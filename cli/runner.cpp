@@ -86,7 +86,7 @@ Result<void> Runner::prepare() {
   auto kernels = driver::CheckKernels::load(driver_);
   if (!kernels) return kernels.error();
   kernels_ = kernels.value();
-  progress_.note(fmt::format("{}: {}", record_.card, record_.why));
+  progress_.note(fmt::format("{}: {}; mode {}", record_.card, record_.why, name_of(options_.mode)));
   auto calibration = calibrate(chosen_, kernels_, options_.tflops.value_or(0));
   if (!calibration) return calibration.error();
   record_.calibration = std::move(calibration).value();

@@ -6,7 +6,7 @@ set -euo pipefail
 declare -A groups=(
   [build]="g++|g++ cmake|cmake ninja-build|ninja git|git python3|python3 libfmt-dev|fmt/core.h
            libspdlog-dev|spdlog/spdlog.h libcli11-dev|CLI/CLI.hpp nlohmann-json3-dev|nlohmann/json.hpp"
-  [test]="libgtest-dev|gtest/gtest.h libgmock-dev|gmock/gmock.h libbenchmark-dev|benchmark/benchmark.h"
+  [test]="python3-pip|pip3 libgtest-dev|gtest/gtest.h libgmock-dev|gmock/gmock.h libbenchmark-dev|benchmark/benchmark.h"
   [lint]="clang-14|clang++-14 clang-format-14|clang-format-14 clang-tidy-14|clang-tidy-14"
 )
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,6 +36,12 @@ enum class Mode {
   kOff,      // every weight in plain allocations; kOutOfMemory when they do not fit
 };
 
+// The user's switch, for programs that name no mode themselves.
+inline constexpr const char* kModeVariable = "TIDEGATE_MODE";
+const char* name_of(Mode mode);  // "dynamic", "static", "off": also the values of the variable
+// The variable's mode; kDynamic where it is unset or empty. Errors: kInvalidArgument, which names the values.
+Result<Mode> mode_from_environment();
+
 enum class Policy {
   kScatter,  // the default: an evenly scattered set streams
   kTail,     // for comparison: what comes last streams (a watermark)
@@ -43,7 +50,7 @@ enum class Policy {
 
 struct PagerOptions {
   Bytes budget = 0;  // bytes this pager may hold; 0: what the device has free, less the standing allowance
-  Mode mode = Mode::kDynamic;
+  std::optional<Mode> mode{};  // unset: mode_from_environment()
   Policy policy = Policy::kScatter;
   Bytes frame_bytes = 0;           // 0: 16 MiB on cards under 8 GiB, else 32 MiB (docs/frames.md has the measurement)
   Bytes small_weight = 64 * kKiB;  // weights up to this size of one model share one block and come in one copy

@@ -9,6 +9,11 @@ Pager::Pager(std::unique_ptr<PagerCore> core) : core_(std::move(core)) {}
 Pager::~Pager() = default;
 
 Result<std::unique_ptr<Pager>> Pager::create(Card& card, PagerOptions options) {
+  if (!options.mode) {
+    const Result<Mode> mode = mode_from_environment();
+    if (!mode) return mode.error();
+    options.mode = mode.value();
+  }
   auto core = std::make_unique<PagerCore>(card, options);
   if (Result<void> opened = core->open(); !opened) return opened.error();
   return std::unique_ptr<Pager>(new Pager(std::move(core)));

@@ -1,6 +1,7 @@
 // The built program, from outside: exit codes, one-line errors, reports.
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -134,6 +135,24 @@ TEST_F(Program, RunsInEveryModePolicyAndRatio) {
     const Outcome outcome = run_tiny(options);
     EXPECT_EQ(outcome.code, 0) << options << "\n" << outcome.out << outcome.err;
   }
+}
+
+TEST_F(Program, TakesTheModeFromItsVariableUnlessTold) {
+  const std::string report = folder_.path("report.json");
+  const auto mode_of = [&](const char* value, const std::string& option) {
+    ::setenv("TIDEGATE_MODE", value, 1);
+    const Outcome outcome = run_tiny("--vram 24MiB --report '" + report + "'" + option);
+    ::unsetenv("TIDEGATE_MODE");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(test::read_file(report))["mode"].get<std::string>();
+  };
+  EXPECT_EQ(mode_of("static", ""), "static");
+  EXPECT_EQ(mode_of("static", " --mode dynamic"), "dynamic");
+  EXPECT_EQ(mode_of("", ""), "dynamic");
+  ::setenv("TIDEGATE_MODE", "dynamik", 1);
+  const Outcome outcome = run_tiny("--vram 24MiB");
+  ::unsetenv("TIDEGATE_MODE");
+  expect_refusal(outcome, "TIDEGATE_MODE is 'dynamik'; it takes dynamic, static or off");
 }
 
 TEST_F(Program, MakesDoWithLittleHostMemory) {
