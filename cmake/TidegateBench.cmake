@@ -25,3 +25,18 @@ foreach(source IN LISTS bench_sources)
                                               benchmark::benchmark_main benchmark::benchmark)
   add_dependencies(tidegate_bench bench_${name})
 endforeach()
+
+# bench/gpu/<name>.cpp measures a card: bin/bench/gpu/<name>, with its own main; --card takes a simulated one.
+if(TARGET tidegate_cli11)
+  tidegate_sources(gpu_sources bench/gpu)
+  list(FILTER gpu_sources EXCLUDE REGEX "/record\\.cpp$")
+  foreach(source IN LISTS gpu_sources)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(bench_gpu_${name} "${source}" "${PROJECT_SOURCE_DIR}/bench/gpu/record.cpp")
+    set_target_properties(bench_gpu_${name} PROPERTIES OUTPUT_NAME ${name}
+                                                       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/bench/gpu")
+    target_link_libraries(bench_gpu_${name} PRIVATE tidegate_options tidegate_deps tidegate_cli11 tidegate_sim
+                                                    tidegate_static)
+    add_dependencies(tidegate_bench bench_gpu_${name})
+  endforeach()
+endif()
