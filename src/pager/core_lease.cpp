@@ -255,7 +255,10 @@ void PagerCore::release(Lease& lease) {
     // A count that threads on one stream may lose a few of: it only decides when the epoch closes.
     const std::uint32_t releases = stream.releases.load(std::memory_order_relaxed) + 1;
     stream.releases.store(releases, std::memory_order_relaxed);
-    if (releases >= StreamState::kReleasesPerEpoch) {
+    const std::uint64_t copies = arrivals_.issued();
+    if (releases >= StreamState::kReleasesPerQuietEpoch ||
+        (releases >= StreamState::kReleasesPerEpoch && copies != stream.copies.load(std::memory_order_relaxed))) {
+      stream.copies.store(copies, std::memory_order_relaxed);
       const pager::RelaxedCapture relaxed(driver_);
       streams_.close_from_outside(stream);
     }

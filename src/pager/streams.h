@@ -21,6 +21,8 @@ struct alignas(64) StreamState {
   // Closing an epoch takes four driver calls; more releases a close would let a copy that wants an old tenant's bytes
   // wait for more of the stream's queue than it has to (bench/lease_bench).
   static constexpr std::uint32_t kReleasesPerEpoch = 64;
+  // While nothing is copied nobody is after old tenants' bytes, and an epoch may be longer.
+  static constexpr std::uint32_t kReleasesPerQuietEpoch = 1024;
 
   StreamState(StreamHandle stream, std::uint16_t index) : handle(stream), slot(index), closings(kMostClosings) {}
 
@@ -30,6 +32,7 @@ struct alignas(64) StreamState {
   std::atomic<std::uint64_t> completed{1};  // every epoch below this one is complete
   std::atomic<std::uint64_t> waited{0};     // this stream has been made to wait for copies up to this sequence number
   std::atomic<std::uint32_t> releases{0};   // in the open epoch
+  std::atomic<std::uint64_t> copies{0};     // issued by all when release() last closed an epoch
   std::atomic<bool> forgotten{false};
 
   struct Closing {
