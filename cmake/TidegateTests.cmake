@@ -39,6 +39,9 @@ foreach(entry IN LISTS entries)
   if(NOT IS_DIRECTORY "${entry}" OR name STREQUAL "support" OR NOT sources)
     continue()
   endif()
+  if(name STREQUAL "front" AND NOT TARGET tidegate_faces)
+    continue()
+  endif()
 
   set(labels "${name}")
   if(EXISTS "${entry}/labels")
@@ -67,6 +70,11 @@ foreach(entry IN LISTS entries)
     if(TIDEGATE_CUDA_INCLUDE)
       target_include_directories(test_abi SYSTEM PRIVATE "${TIDEGATE_CUDA_INCLUDE}")
     endif()
+  endif()
+
+  # Programs in C that find the driver's face in different ways.
+  if(name STREQUAL "front")
+    include(TidegateFrontPrograms)
   endif()
 
   # Tests that start the program or load the library find them up to date.
@@ -105,4 +113,11 @@ if(TARGET tidegate_cli AND UNIX)
            COMMAND "${PROJECT_SOURCE_DIR}/tests/real_model/run.sh" "$<TARGET_FILE:tidegate_cli>")
   set_tests_properties(real_model.SentenceEmbedding PROPERTIES LABELS "real_model;network" SKIP_RETURN_CODE 77
                                                                TIMEOUT ${TIDEGATE_TEST_TIMEOUT})
+endif()
+
+# Other people's programs from PyPI on the driver's face; skipped by name where PyPI cannot be reached.
+if(TARGET tidegate_faces)
+  add_test(NAME front.Wheels COMMAND "${PROJECT_SOURCE_DIR}/tests/front/wheels.sh" "${PROJECT_BINARY_DIR}/lib")
+  set_tests_properties(front.Wheels PROPERTIES LABELS "front;program;network" SKIP_RETURN_CODE 77
+                                               TIMEOUT ${TIDEGATE_TEST_TIMEOUT})
 endif()

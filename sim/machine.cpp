@@ -35,10 +35,10 @@ int Machine::add_card(const Profile& profile) {
 const Profile& Machine::profile(int card) const { return world_->cards.at(static_cast<std::size_t>(card))->profile; }
 cu::Uuid Machine::uuid(int card) const { return world_->cards.at(static_cast<std::size_t>(card))->uuid; }
 
-Process& Machine::start_process(const std::string& name) {
+Process& Machine::start_process(const std::string& name, int pid) {
   const base::Lock lock(world_->mutex);
   const int id = static_cast<int>(world_->processes.size()) + 1;
-  world_->processes.push_back(std::make_unique<Process>(*world_, id, name));
+  world_->processes.push_back(std::make_unique<Process>(*world_, id, name, pid));
   if (world_->options.trace) world_->log("process " + std::to_string(id) + " starts: " + name);
   return *world_->processes.back();
 }

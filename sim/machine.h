@@ -31,8 +31,8 @@ class Machine {
   const Profile& profile(int card = 0) const;
   cu::Uuid uuid(int card = 0) const;
 
-  // The process lives as long as the machine; ids count from 1 and are the pids that NVML reports.
-  Process& start_process(const std::string& name);
+  // The process lives as long as the machine; ids count from 1. `pid`: what NVML calls it; 0: its id.
+  Process& start_process(const std::string& name, int pid = 0);
   // As if it were killed: its work vanishes, its memory is free, calls in progress answer DEINITIALIZED.
   void kill(Process& process);
 

@@ -1,6 +1,9 @@
 // Choices for a simulated machine.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "tidegate/bytes.h"
 
 namespace tidegate::sim {
@@ -11,6 +14,8 @@ struct MachineOptions {
   bool detect = true;
   // Keep a log of every call and every operation as text; Machine::trace(). Grows without bound.
   bool trace = false;
+  // Told each of Machine::messages() as it arises, with the world's lock held: it must not call the machine.
+  std::function<void(const std::string& line)> on_message{};
   // What one process may page-lock; 0: no limit.
   Bytes pinned_limit = 0;
 };

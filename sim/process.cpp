@@ -12,10 +12,11 @@ constexpr Bytes kSpace = Bytes{1} << 40;
 cu::DevicePtr space_base(int id) { return kSpace * (1 + static_cast<Bytes>(id) % 64); }
 }  // namespace
 
-Process::Process(World& the_world, int id, std::string name)
+Process::Process(World& the_world, int id, std::string name, int pid)
     : world(the_world),
       space(space_base(id), kSpace),
       id_(id),
+      pid_(pid == 0 ? id : pid),
       name_(std::move(name)),
       driver_(std::make_unique<SimDriver>(the_world, *this)),
       nvml_(std::make_unique<SimNvml>(the_world, *this)) {}

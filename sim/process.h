@@ -23,12 +23,14 @@ class SimNvml;
 
 class Process {
  public:
-  Process(World& world, int id, std::string name);
+  // `pid`: what NVML calls it; 0: its id.
+  Process(World& world, int id, std::string name, int pid = 0);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   int id() const { return id_; }
+  int pid() const { return pid_; }
   const std::string& name() const { return name_; }
   // Both live as long as the machine; once the process was killed every call answers DEINITIALIZED.
   driver::Driver& driver();
@@ -48,6 +50,7 @@ class Process {
   struct Thread {                         // per calling thread
     std::vector<std::uint64_t> contexts;  // the stack of current contexts
     cu::CaptureMode capture_mode = cu::kCaptureGlobal;
+    std::unordered_map<std::uint64_t, std::uint64_t> own_streams;  // per context: CU_STREAM_PER_THREAD's real handle
   };
   struct Injection {
     driver::FunctionId id;
@@ -95,6 +98,7 @@ class Process {
 
  private:
   int id_;
+  int pid_;
   std::string name_;
   std::unique_ptr<SimDriver> driver_;
   std::unique_ptr<SimNvml> nvml_;

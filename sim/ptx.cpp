@@ -50,14 +50,17 @@ cu::Status read_module(const void* image, std::vector<const BuiltinKernel*>& ent
   // Four bytes at most, one at a time: a text may be shorter.
   constexpr unsigned char kElf[] = {0x7F, 'E', 'L', 'F'};
   constexpr unsigned char kFatbin[] = {0x50, 0xED, 0x55, 0xBA};
+  constexpr unsigned char kFatbinWrapper[] = {0xB1, 0x43, 0x62, 0x46};
   const auto starts_with = [&](const unsigned char(&magic)[4]) {
     for (std::size_t i = 0; i < 4; ++i) {
       if (bytes[i] != magic[i]) return false;
     }
     return true;
   };
-  if (starts_with(kElf) || starts_with(kFatbin)) {
-    why = "the module is machine code of a real card; the simulated one runs its built-in kernels only";
+  if (starts_with(kElf) || starts_with(kFatbin) || starts_with(kFatbinWrapper)) {
+    why =
+        "the module is machine code of a real card; the simulated one runs its built-in kernels only "
+        "(NO_BINARY_FOR_GPU)";
     return cu::kNoBinaryForGpu;
   }
   if (bytes[0] != 0 && bytes[0] < 0x80 && (bytes[0] >= 0x20 || is_space(static_cast<char>(bytes[0])))) {
@@ -79,7 +82,7 @@ cu::Status read_module(const void* image, std::vector<const BuiltinKernel*>& ent
       const std::string name = text.substr(begin, end - begin);
       const BuiltinKernel* kernel = find_builtin(name);
       if (kernel == nullptr) {
-        why = "the module's entry " + name + " is not a built-in kernel of the simulated card";
+        why = "the module's entry " + name + " is not a built-in kernel of the simulated card (NO_BINARY_FOR_GPU)";
         entries.clear();
         return cu::kNoBinaryForGpu;
       }

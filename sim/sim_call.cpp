@@ -22,6 +22,7 @@ CallRules rules_of(Id id) {
     case Id::device_get_default_mem_pool:
     case Id::device_primary_ctx_retain:
     case Id::device_primary_ctx_release:
+    case Id::device_primary_ctx_get_state:
     case Id::ctx_create:
     case Id::ctx_destroy:
     case Id::ctx_set_current:
@@ -139,9 +140,39 @@ void leave_call(Call& call, cu::Status status) {
   }
 }
 
+std::shared_ptr<Stream> add_stream(Process& process, Context& context, bool blocking) {
+  auto stream = std::make_shared<Stream>();
+  stream->handle = process.new_handle();
+  stream->context = &context;
+  stream->blocking = blocking;
+  stream->slot = process.take_slot();
+  stream->epoch = process.slots[stream->slot];
+  process.streams[stream->handle] = stream;
+  context.streams.push_back(stream);
+  return stream;
+}
+
+namespace {
+
+// The calling thread's default stream in the current context, made on first use; it blocks with the legacy one.
+std::shared_ptr<Stream> own_stream(Call& call) {
+  std::uint64_t& handle = call.thread.own_streams[call.context->handle];
+  if (const auto* found = find_in(call.process.streams, handle)) return *found;
+  const std::shared_ptr<Stream> made = add_stream(call.process, *call.context, true);
+  handle = made->handle;
+  return made;
+}
+
+}  // namespace
+
 cu::Status find_stream(Call& call, cu::Stream handle, std::shared_ptr<Stream>& stream) {
-  constexpr std::uint64_t kLegacy = 1;  // CU_STREAM_LEGACY
+  constexpr std::uint64_t kLegacy = 1;     // CU_STREAM_LEGACY
+  constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD
   const std::uint64_t number = to_number(handle);
+  if (number == kPerThread) {
+    stream = own_stream(call);
+    return cu::kSuccess;
+  }
   if (number == 0 || number == kLegacy) {
     stream = call.context->default_stream;
     return cu::kSuccess;

@@ -69,7 +69,10 @@ auto find_in(Table& table, std::uint64_t handle) -> decltype(&table.begin()->sec
   return found == table.end() ? nullptr : &found->second;
 }
 
-// The stream of a handle (null and CU_STREAM_LEGACY: the current context's default stream), of a context that works.
+// A new stream of the context, in the process's and the context's lists.
+std::shared_ptr<Stream> add_stream(Process& process, Context& context, bool blocking);
+// The stream of a handle (null and CU_STREAM_LEGACY: the current context's default stream; CU_STREAM_PER_THREAD: the
+// calling thread's), of a context that works.
 cu::Status find_stream(Call& call, cu::Stream handle, std::shared_ptr<Stream>& stream);
 std::shared_ptr<EventObject> find_event(Call& call, cu::Event handle);
 

@@ -61,6 +61,17 @@ cu::Status SimDriver::mem_get_info(std::size_t* free, std::size_t* total) {
   });
 }
 
+cu::Status SimDriver::mem_get_address_range(DevicePtr* base, std::size_t* bytes, DevicePtr ptr) {
+  return run_call(world_, process_, Id::mem_get_address_range, cost_of(world_, Id::mem_get_address_range, 0),
+                  [&](Call&) {
+                    const std::shared_ptr<Mapping> mapping = process_.space.find(ptr);
+                    if (mapping == nullptr) return cu::kNotFound;
+                    if (base != nullptr) *base = mapping->va;
+                    if (bytes != nullptr) *bytes = mapping->size;
+                    return cu::kSuccess;
+                  });
+}
+
 cu::Status SimDriver::mem_alloc(DevicePtr* ptr, std::size_t bytes) {
   return run_call(world_, process_, Id::mem_alloc, cost_of(world_, Id::mem_alloc, bytes), [&](Call& call) {
     if (ptr == nullptr || bytes == 0) return cu::kInvalidValue;

@@ -137,6 +137,17 @@ cu::Status SimDriver::device_primary_ctx_release(Device device) {
                   });
 }
 
+cu::Status SimDriver::device_primary_ctx_get_state(Device device, unsigned* flags, int* active) {
+  return run_call(world_, process_, Id::device_primary_ctx_get_state,
+                  cost_of(world_, Id::device_primary_ctx_get_state, 0), [&](Call&) {
+                    if (flags == nullptr || active == nullptr) return cu::kInvalidValue;
+                    if (!valid_device(world_, device)) return cu::kInvalidDevice;
+                    *flags = 0;
+                    *active = primary_of(process_, device) != nullptr ? 1 : 0;
+                    return cu::kSuccess;
+                  });
+}
+
 cu::Status SimDriver::ctx_create(Context* context, unsigned, Device device) {
   return run_call(world_, process_, Id::ctx_create, cost_of(world_, Id::ctx_create, 0), [&](Call& call) {
     if (context == nullptr) return cu::kInvalidValue;

@@ -14,8 +14,7 @@ cu::Status SimDriver::module_load_data(Module* module, const void* image) {
     std::string why;
     const cu::Status status = read_module(image, entries, why);
     if (status != cu::kSuccess) {
-      world_.messages.push_back("process " + std::to_string(process_.id()) + ": " + why);
-      if (world_.options.trace) world_.log(world_.messages.back());
+      world_.message("process " + std::to_string(process_.pid()) + ": " + why);
       return status;
     }
     auto made = std::make_shared<ModuleObject>();

@@ -8,15 +8,7 @@ namespace {
 cu::Status create_stream(World& world, Process& process, Id id, cu::Stream* handle, unsigned flags) {
   return run_call(world, process, id, cost_of(world, id, 0), [&](Call& call) {
     if (handle == nullptr || flags > cu::kStreamNonBlocking) return cu::kInvalidValue;
-    auto stream = std::make_shared<Stream>();
-    stream->handle = process.new_handle();
-    stream->context = call.context;
-    stream->blocking = flags == cu::kStreamDefault;
-    stream->slot = process.take_slot();
-    stream->epoch = process.slots[stream->slot];
-    process.streams[stream->handle] = stream;
-    call.context->streams.push_back(stream);
-    *handle = to_handle<cu::Stream>(stream->handle);
+    *handle = to_handle<cu::Stream>(add_stream(process, *call.context, flags == cu::kStreamDefault)->handle);
     return cu::kSuccess;
   });
 }

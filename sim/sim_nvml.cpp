@@ -174,7 +174,7 @@ nvml::Status SimNvml::device_get_compute_running_processes_v3(nvml::Device devic
       if (!computes) continue;
       if (found < *count && infos != nullptr) {
         const Bytes bytes = card->held_by(*process);
-        infos[found] = {static_cast<unsigned>(process->id()),
+        infos[found] = {static_cast<unsigned>(process->pid()),
                         card->personality->nvml_per_process() ? bytes : nvml::kValueNotAvailable, nvml::kNoInstance,
                         nvml::kNoInstance};
       }

@@ -23,6 +23,12 @@ void World::report(const Process& process, const char* rule, bool exposure, std:
   hazards.add(std::move(hazard));
 }
 
+void World::message(std::string line) {
+  if (options.trace) log(line);
+  if (options.on_message) options.on_message(line);
+  messages.push_back(std::move(line));
+}
+
 void World::log(const std::string& line) {
   trace += std::to_string(timeline.now());
   trace += ' ';

@@ -60,6 +60,7 @@ struct World final : OpEffects {
 
   void report(const Process& process, const char* rule, bool exposure, std::string what);
   void log(const std::string& line);  // to the trace
+  void message(std::string line);     // for the user
 
   // Everything `context` had queued or running is gone, and it answers `status` for ever.
   void fail_context(Context& context, cu::Status status);

@@ -16,6 +16,9 @@ struct HostMemory {
 // The least of what the system has available and what the process's control groups leave. Any thread.
 HostMemory available_host_memory();
 
+// This process, as the system numbers it.
+int process_id();
+
 // Whether the stream is a terminal that a line can be rewritten on.
 bool is_terminal(std::FILE* stream);
 

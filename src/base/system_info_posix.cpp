@@ -80,6 +80,8 @@ HostMemory available_host_memory() {
   return memory;
 }
 
+int process_id() { return ::getpid(); }
+
 bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }
 
 }  // namespace tidegate::base

@@ -28,6 +28,7 @@
   X(device_get_default_mem_pool, "cuDeviceGetDefaultMemPool", OPTIONAL, (MemPool* pool, Device device), (pool, device)) \
   X(device_primary_ctx_retain, "cuDevicePrimaryCtxRetain", REQUIRED, (Context* context, Device device), (context, device)) \
   X(device_primary_ctx_release, "cuDevicePrimaryCtxRelease_v2", REQUIRED, (Device device), (device)) \
+  X(device_primary_ctx_get_state, "cuDevicePrimaryCtxGetState", OPTIONAL, (Device device, unsigned* flags, int* active), (device, flags, active)) \
   X(ctx_create, "cuCtxCreate_v2", REQUIRED, (Context* context, unsigned flags, Device device), (context, flags, device)) \
   X(ctx_destroy, "cuCtxDestroy_v2", REQUIRED, (Context context), (context)) \
   X(ctx_set_current, "cuCtxSetCurrent", REQUIRED, (Context context), (context)) \
@@ -39,6 +40,7 @@
   X(mem_get_info, "cuMemGetInfo_v2", REQUIRED, (std::size_t* free, std::size_t* total), (free, total)) \
   X(mem_alloc, "cuMemAlloc_v2", REQUIRED, (DevicePtr* ptr, std::size_t bytes), (ptr, bytes)) \
   X(mem_free, "cuMemFree_v2", REQUIRED, (DevicePtr ptr), (ptr)) \
+  X(mem_get_address_range, "cuMemGetAddressRange_v2", OPTIONAL, (DevicePtr* base, std::size_t* bytes, DevicePtr ptr), (base, bytes, ptr)) \
   X(mem_get_allocation_granularity, "cuMemGetAllocationGranularity", REQUIRED, (std::size_t* bytes, const MemProp* prop, MemGranularity option), (bytes, prop, option)) \
   X(mem_address_reserve, "cuMemAddressReserve", REQUIRED, (DevicePtr* ptr, std::size_t bytes, std::size_t alignment, DevicePtr hint, unsigned long long flags), (ptr, bytes, alignment, hint, flags)) \
   X(mem_address_free, "cuMemAddressFree", REQUIRED, (DevicePtr ptr, std::size_t bytes), (ptr, bytes)) \

@@ -33,6 +33,7 @@ namespace {
   X(device_get_default_mem_pool, cuDeviceGetDefaultMemPool) \
   X(device_primary_ctx_retain, cuDevicePrimaryCtxRetain) \
   X(device_primary_ctx_release, cuDevicePrimaryCtxRelease_v2) \
+  X(device_primary_ctx_get_state, cuDevicePrimaryCtxGetState) \
   X(ctx_create, cuCtxCreate_v2) \
   X(ctx_destroy, cuCtxDestroy_v2) \
   X(ctx_set_current, cuCtxSetCurrent) \
@@ -44,6 +45,7 @@ namespace {
   X(mem_get_info, cuMemGetInfo_v2) \
   X(mem_alloc, cuMemAlloc_v2) \
   X(mem_free, cuMemFree_v2) \
+  X(mem_get_address_range, cuMemGetAddressRange_v2) \
   X(mem_get_allocation_granularity, cuMemGetAllocationGranularity) \
   X(mem_address_reserve, cuMemAddressReserve) \
   X(mem_address_free, cuMemAddressFree) \

@@ -120,4 +120,17 @@ TEST_P(DriverContract, CallsWithoutAContextAreRefused) {
   }});
 }
 
+TEST_P(DriverContract, APrimaryContextIsActiveWhileRetained) {
+  unsigned flags = 99;
+  int active = -1;
+  EXPECT_CUDA_OK(cuda().device_primary_ctx_get_state(device_, &flags, &active));
+  EXPECT_EQ(flags, 0u);
+  EXPECT_TRUE(active == 0 || active == 1) << active;
+  cu::Context context = nullptr;
+  ASSERT_CUDA_OK(cuda().device_primary_ctx_retain(&context, device_));
+  EXPECT_CUDA_OK(cuda().device_primary_ctx_get_state(device_, &flags, &active));
+  EXPECT_EQ(active, 1);
+  EXPECT_CUDA_OK(cuda().device_primary_ctx_release(device_));
+}
+
 }  // namespace tidegate::contract

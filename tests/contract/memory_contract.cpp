@@ -54,6 +54,21 @@ TEST_P(DriverContract, MemoryLivesUntilReleasedAndUnmapped) {
   EXPECT_CUDA_OK(cuda().mem_address_free(base, size));
 }
 
+TEST_P(DriverContract, AnAddressTellsItsAllocation) {
+  constexpr Bytes kSize = 4 * kMiB;
+  cu::DevicePtr at = 0;
+  ASSERT_CUDA_OK(cuda().mem_alloc(&at, kSize));
+  cu::DevicePtr base = 0;
+  std::size_t bytes = 0;
+  EXPECT_CUDA_OK(cuda().mem_get_address_range(&base, &bytes, at + kSize - 1));
+  EXPECT_EQ(base, at);
+  EXPECT_GE(bytes, kSize);
+  EXPECT_CUDA_OK(cuda().mem_get_address_range(nullptr, nullptr, at));
+  ASSERT_CUDA_OK(cuda().mem_free(at));
+  EXPECT_NE(cuda().mem_get_address_range(&base, &bytes, at), cu::kSuccess);
+  EXPECT_NE(cuda().mem_get_address_range(&base, &bytes, reinterpret_cast<cu::DevicePtr>(&base)), cu::kSuccess);
+}
+
 TEST_P(DriverContract, OutOfMemoryChangesNothing) {
   std::size_t total = 0;
   ASSERT_CUDA_OK(cuda().device_total_mem(&total, device_));

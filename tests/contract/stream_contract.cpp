@@ -18,6 +18,17 @@ TEST_P(DriverContract, IdleStreamsAreDone) {
   EXPECT_EQ(cuda().stream_create(&refused, 1u << 20), cu::kInvalidValue);
 }
 
+TEST_P(DriverContract, AThreadHasAStreamOfItsOwn) {
+  const auto own = reinterpret_cast<cu::Stream>(std::uintptr_t{2});  // CU_STREAM_PER_THREAD
+  const cu::Event event = make_event();
+  keep_busy(own, kBusyMs);
+  EXPECT_EQ(cuda().stream_query(own), cu::kNotReady);
+  EXPECT_CUDA_OK(cuda().stream_query(make_stream()));
+  ASSERT_CUDA_OK(cuda().event_record(event, own));
+  EXPECT_CUDA_OK(cuda().stream_synchronize(own));
+  EXPECT_CUDA_OK(cuda().event_query(event));
+}
+
 TEST_P(DriverContract, PrioritiesAreClamped) {
   for (const int priority : {-1000, 0, 1000}) {
     cu::Stream stream = nullptr;

@@ -1,0 +1,14 @@
+// The one place where it is decided what stands behind the driver's face.
+#pragma once
+
+#include "sim/backend.h"
+
+namespace tidegate::front {
+
+inline constexpr const char* kBrokerVariable = "TIDEGATE_BROKER";  // a broker's socket, set by `tidegate sim exec`
+inline constexpr const char* kCardVariable = "TIDEGATE_CARD";      // a profile, without a broker
+inline constexpr const char* kDefaultCard = "rtx3050-6g-linux";    // loading our library is a choice made already
+
+Result<std::unique_ptr<sim::Backend>> choose_backend();
+
+}  // namespace tidegate::front

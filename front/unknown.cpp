@@ -1,0 +1,70 @@
+// Calls of entry points that the simulated card does not have, and what is said once.
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "front/front.h"
+#include "src/base/mutex.h"
+#include "src/base/write_file.h"
+
+namespace tidegate::front {
+namespace {
+
+struct Seen {
+  base::Mutex mutex;
+  std::map<std::string, std::uint64_t> unknown;  // calls by name
+  std::set<std::string> said;
+};
+
+Seen& seen();
+
+void report() {
+  const char* path = std::getenv("TIDEGATE_FRONT_REPORT");
+  if (path == nullptr || *path == '\0') return;
+  const base::Lock lock(seen().mutex);
+  const nlohmann::json json{{"not_supported", seen().unknown}};
+  if (auto written = base::write_file(path, json.dump(2) + "\n"); !written) {
+    std::fprintf(stderr, "tidegate: TIDEGATE_FRONT_REPORT: %s\n", written.error().message.c_str());
+  }
+}
+
+Seen& seen() {
+  static Seen* const made = [] {
+    (void)std::atexit(report);
+    return new Seen;  // never destroyed: calls may come late
+  }();
+  return *made;
+}
+
+void count(const char* name) {
+  const base::Lock lock(seen().mutex);
+  ++seen().unknown[name];
+}
+
+}  // namespace
+
+void report_at_exit() { (void)seen(); }
+
+cu::Status unknown_cuda(const char* name) {
+  count(name);
+  return cu::kNotSupported;
+}
+
+nvml::Status unknown_nvml(const char* name) {
+  count(name);
+  return nvml::kNotSupported;
+}
+
+void say_once(const char* line) {
+  {
+    const base::Lock lock(seen().mutex);
+    if (!seen().said.insert(line).second) return;
+  }
+  std::fprintf(stderr, "tidegate: %s\n", line);
+}
+
+}  // namespace tidegate::front

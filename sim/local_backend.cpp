@@ -1,0 +1,46 @@
+#include "sim/local_backend.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "sim/machine.h"
+#include "src/base/system_info.h"
+#include "src/base/thread_executor.h"
+
+namespace tidegate::sim {
+namespace {
+
+class LocalBackend final : public Backend {
+ public:
+  explicit LocalBackend(const Profile& profile) : machine_(executor_, 1, options()) {
+    machine_.add_card(profile);
+    process_ = &machine_.start_process("this process", base::process_id());
+  }
+  LocalBackend(const LocalBackend&) = delete;
+  LocalBackend& operator=(const LocalBackend&) = delete;
+  ~LocalBackend() override = default;
+
+  driver::Driver& driver() override { return process_->driver(); }
+  driver::Nvml& nvml() override { return process_->nvml(); }
+
+ private:
+  static MachineOptions options() {
+    MachineOptions options;
+    options.on_message = [](const std::string& line) { std::fprintf(stderr, "tidegate: %s\n", line.c_str()); };
+    return options;
+  }
+
+  base::ThreadExecutor executor_;
+  Machine machine_;
+  Process* process_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> open_local_backend(const std::string& profile) {
+  Result<Profile> loaded = load_profile(profile);
+  if (!loaded) return loaded.error();
+  return std::unique_ptr<Backend>(std::make_unique<LocalBackend>(loaded.value()));
+}
+
+}  // namespace tidegate::sim
