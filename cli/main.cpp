@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/inspect_command.h"
+#include "cli/load_command.h"
 #include "cli/run_command.h"
 #include "tidegate_build.h"
 
@@ -23,6 +25,10 @@ int main(int argc, char** argv) {
 
   tidegate::cli::RunArguments run;
   CLI::App* run_app = tidegate::cli::add_run_command(app, run);
+  tidegate::cli::InspectArguments inspect;
+  CLI::App* inspect_app = tidegate::cli::add_inspect_command(app, inspect);
+  tidegate::cli::LoadArguments load;
+  CLI::App* load_app = tidegate::cli::add_load_command(app, load);
 
   try {
     app.parse(argc, argv);
@@ -37,5 +43,7 @@ int main(int argc, char** argv) {
     return kBadUsage;
   }
   if (run_app->parsed()) return tidegate::cli::run_command(run);
+  if (inspect_app->parsed()) return tidegate::cli::inspect_command(inspect);
+  if (load_app->parsed()) return tidegate::cli::load_command(load);
   return kBadUsage;
 }

@@ -4,6 +4,18 @@ namespace tidegate::cli {
 
 const char* name_of(BytesMode mode) { return mode == BytesMode::kReal ? "real" : "tags"; }
 
+const char* name_of(ReadMode mode) {
+  switch (mode) {
+    case ReadMode::kCached:
+      return "cached";
+    case ReadMode::kDirect:
+      return "direct";
+    case ReadMode::kMapped:
+      return "mmap";
+  }
+  return "unknown";
+}
+
 const char* name_of(Policy policy) {
   switch (policy) {
     case Policy::kScatter:

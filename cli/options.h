@@ -9,6 +9,12 @@
 
 namespace tidegate::cli {
 
+enum class ReadMode {
+  kCached,  // into page-locked memory, through the page cache
+  kDirect,  // the same, past it where the file system can
+  kMapped,  // the file's mapping
+};
+
 enum class BytesMode {
   kReal,  // every byte exists, on the host and on the card
   kTags,  // simulated card only: the first 4 KiB of a weight and weights up to 64 KiB exist, the rest are content tags
@@ -21,6 +27,7 @@ struct RunOptions {
   Mode mode = Mode::kDynamic;
   Policy policy = Policy::kScatter;
   std::uint64_t seed = 1;
+  ReadMode read = ReadMode::kCached;
   double scale = 1;
   std::optional<BytesMode> bytes;
   std::optional<double> compute_ratio;
@@ -35,6 +42,7 @@ struct RunOptions {
 inline constexpr std::uint32_t kDefaultPasses = 3;
 
 const char* name_of(BytesMode mode);
+const char* name_of(ReadMode mode);
 const char* name_of(Policy policy);
 
 }  // namespace tidegate::cli

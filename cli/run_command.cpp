@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/quantities.h"
@@ -17,10 +18,6 @@
 
 namespace tidegate::cli {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kBadInput = 2;
-constexpr int kSignalled = 128;  // plus the signal's number, as shells have it
 
 template <typename T>
 Result<T> parse_number(const char* option, const std::string& text, T least, T most) {
@@ -49,37 +46,23 @@ Error named(const char* option, Error error) {
   return error;
 }
 
-bool is_safetensors(const std::string& path) {
-  static constexpr std::string_view kEnding = ".safetensors";
-  return path.size() > kEnding.size() && path.compare(path.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
+bool is_workflow(const std::string& path) {
+  static constexpr std::string_view kWorkflow = ".json";
+  static constexpr std::string_view kIndex = ".safetensors.index.json";
+  return path.ends_with(kWorkflow) && !path.ends_with(kIndex);
 }
 
 Result<Workflow> load_input(const RunOptions& options) {
-  if (is_safetensors(options.input)) {
-    return workflow_of_safetensors(options.input, options.passes.value_or(kDefaultPasses));
+  if (!is_workflow(options.input)) {
+    const auto cache =
+        options.read == ReadMode::kDirect ? base::InputFile::Cache::kDirect : base::InputFile::Cache::kPage;
+    return workflow_of_file(options.input, cache, options.passes.value_or(kDefaultPasses));
   }
   auto workflow = load_workflow(options.input);
   if (workflow && options.passes) {
     for (Step& step : workflow.value().steps) step.passes = *options.passes;
   }
   return workflow;
-}
-
-int say(const Error& error) {
-  std::fprintf(stderr, "tidegate: %s\n", error.message.c_str());
-  switch (error.code) {
-    case Errc::kInvalidArgument:
-    case Errc::kNotFound:
-    case Errc::kBadFile:
-    case Errc::kIo:
-    case Errc::kNoDriver:
-    case Errc::kDriverTooOld:
-    case Errc::kNoDevice:
-    case Errc::kBelowFloor:
-      return kBadInput;
-    default:
-      return kFailed;
-  }
 }
 
 Result<void> run(const RunOptions& options, bool& ok) {
@@ -89,7 +72,7 @@ Result<void> run(const RunOptions& options, bool& ok) {
   auto workflow = load_input(options);
   if (!workflow) return workflow.error();
   if (workflow.value().models.front().file != nullptr && options.scale != 1) {
-    return Error{Errc::kInvalidArgument, "--scale: a safetensors file runs as it is"};
+    return Error{Errc::kInvalidArgument, "--scale: a model file runs as it is"};
   }
   auto chosen = choose_card(options);
   if (!chosen) return chosen.error();
@@ -110,8 +93,12 @@ Result<void> run(const RunOptions& options, bool& ok) {
 
 CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
   CLI::App* run = app.add_subcommand(
-      "run", "Run a workflow, or one safetensors file, through the pager and check every weight at each use.");
-  run->add_option("input", arguments.input, "WORKFLOW.json (see examples/workflows) or MODEL.safetensors")->required();
+      "run", "Run a workflow, or one model file, through the pager and check every weight at each use.");
+  run->add_option(
+         "input", arguments.input,
+         "WORKFLOW.json (see examples/workflows), MODEL.safetensors, MODEL.safetensors.index.json (shards beside "
+         "it) or MODEL.gguf")
+      ->required();
   run->add_option("--card", arguments.card,
                   "A simulated card: rtx3050-6g-linux, rtx3090-24g-linux, h200-linux, or a profile's file; or cuda, "
                   "cuda:N. Default: the GPU if there is one, else rtx3050-6g-linux");
@@ -122,6 +109,10 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
                   "dynamic: page by mapped frames; static: through one plain allocation; off: no paging, everything "
                   "must fit. Default: the variable TIDEGATE_MODE, else dynamic");
   run->add_option("--policy", arguments.policy, "scatter; to compare with: tail (a watermark), lru")
+      ->capture_default_str();
+  run->add_option("--read", arguments.read,
+                  "How a model file is read: cached (into page-locked memory), direct (the same, past the page cache), "
+                  "mmap (used where it is mapped)")
       ->capture_default_str();
   run->add_option("--seed", arguments.seed, "Decides all contents, and all orders on the simulated card")
       ->capture_default_str();
@@ -159,6 +150,9 @@ Result<RunOptions> parse_options(const RunArguments& arguments) {
   const auto policy = parse_name("--policy", arguments.policy, {Policy::kScatter, Policy::kTail, Policy::kLru});
   if (!policy) return policy.error();
   options.policy = policy.value();
+  const auto read = parse_name("--read", arguments.read, {ReadMode::kCached, ReadMode::kDirect, ReadMode::kMapped});
+  if (!read) return read.error();
+  options.read = read.value();
   const auto seed = parse_number<std::uint64_t>("--seed", arguments.seed, 0, UINT64_MAX);
   if (!seed) return seed.error();
   options.seed = seed.value();
@@ -200,7 +194,7 @@ Result<RunOptions> parse_options(const RunArguments& arguments) {
 
 int run_command(const RunArguments& arguments) {
   const auto options = parse_options(arguments);
-  if (!options) return say(options.error());
+  if (!options) return say_error(options.error());
   catch_interrupts();
   bool ok = false;
   const auto done = run(options.value(), ok);
@@ -208,7 +202,7 @@ int run_command(const RunArguments& arguments) {
     std::fprintf(stderr, "tidegate: %s\n", done.error().message.c_str());
     return kSignalled + interrupted();
   }
-  if (!done) return say(done.error());
+  if (!done) return say_error(done.error());
   return ok ? 0 : kFailed;
 }
 

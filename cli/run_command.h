@@ -19,6 +19,7 @@ struct RunArguments {
   std::string vram;
   std::string mode;
   std::string policy = "scatter";
+  std::string read = "cached";
   std::string seed = "1";
   std::string scale = "1";
   std::string bytes;

@@ -6,13 +6,16 @@
 
 #include <fmt/format.h>
 
+#include "cli/bus_guard.h"
 #include "cli/interrupt.h"
 #include "cli/quantities.h"
 #include "cli/seeded.h"
 #include "sim/open_card.h"
 #include "src/base/address_range.h"
 #include "src/base/checksum.h"
+#include "src/base/mapped_file.h"
 #include "src/driver/errors.h"
+#include "src/store/pinned_arena.h"
 
 namespace tidegate::cli {
 namespace {
@@ -48,13 +51,36 @@ class Meter {
   Bytes done_ = 0;
 };
 
+// Reads parts of a file's tensors. Past the page cache, what is read is whole pages, into a buffer of their alignment.
+class Bounce {
+ public:
+  Result<void> read(const store::ModelFile& file, const WeightTensor& weight, Bytes at, std::byte* to, Bytes bytes) {
+    const store::StoredTensor& tensor = file.tensors()[weight.stored];
+    const base::InputFile& input = file.files()[tensor.file];
+    const Bytes begin = tensor.offset + weight.stored_offset + at;
+    if (!input.direct()) return input.read(begin, to, bytes);
+    constexpr Bytes kPage = base::InputFile::kDirectAlign;
+    const Bytes from = round_down(begin, kPage);
+    const Bytes size = round_up(begin + bytes, kPage) - from;
+    if (buffer_.size() < size) {
+      auto larger = base::AddressRange::reserve(round_up(size, base::AddressRange::page_bytes()));
+      if (!larger) return larger.error();
+      buffer_ = std::move(larger).value();
+      if (auto usable = buffer_.make_usable(0, buffer_.size()); !usable) return usable;
+    }
+    if (auto got = input.read(from, buffer_.data(), size); !got) return got;
+    std::memcpy(to, buffer_.data() + (begin - from), bytes);
+    return {};
+  }
+
+ private:
+  base::AddressRange buffer_;
+};
+
 // Page-locked memory for all weights of a model, some of them to a chunk.
 class PinnedModel : public StagedModel {
  public:
-  explicit PinnedModel(driver::Driver& driver) : driver_(driver) { how_ = "pinned host memory"; }
-  ~PinnedModel() override {
-    for (void* chunk : chunks_) (void)driver_.mem_free_host(chunk);
-  }
+  PinnedModel(driver::Driver& driver, Bytes cap) : arena_(driver, cap) { how_ = "pinned host memory"; }
 
   Result<void> stage(const StageRequest& request) {
     const auto& weights = request.model.weights;
@@ -65,44 +91,38 @@ class PinnedModel : public StagedModel {
       while (last < weights.size() && (last == first || size + weights[last].bytes <= kChunk)) {
         size += round_up(weights[last++].bytes, kAlign);
       }
-      void* chunk = nullptr;
-      const auto status = driver_.mem_host_alloc(&chunk, size, driver::kHostPortable);
-      if (status != driver::kSuccess) {
-        Error error = driver::driver_error(driver_, status, "cuMemHostAlloc for the weights");
-        if (status == driver::kOutOfMemory) error.code = Errc::kHostOutOfMemory;
-        return error;
-      }
-      chunks_.push_back(chunk);
-      auto* to = static_cast<std::byte*>(chunk);
+      const auto chunk = arena_.allocate(size);
+      if (!chunk) return chunk.error();
+      std::byte* to = chunk.value();
       for (; first < last; to += round_up(weights[first++].bytes, kAlign)) {
-        if (!fill(request, weights[first], to, meter)) return stopped();
+        if (auto filled = fill(request, weights[first], to, meter); !filled) return filled;
       }
     }
     return {};
   }
 
  private:
-  bool fill(const StageRequest& request, const WeightTensor& weight, std::byte* to, Meter& meter) {
+  Result<void> fill(const StageRequest& request, const WeightTensor& weight, std::byte* to, Meter& meter) {
     std::uint64_t sum = 0;
     const std::uint64_t key = content_key(request.seed, request.model.name, weight.name);
     for (Bytes done = 0; done < weight.bytes;) {
       const Bytes part = std::min(kPart, weight.bytes - done);
-      if (weight.file_bytes != nullptr) {
-        std::memcpy(to + done, weight.file_bytes + done, part);
-        sum += base::checksum(weight.file_bytes + done, part, done / 8);
+      if (weight.stored != kNotStored) {
+        if (auto read = bounce_.read(*request.model.file, weight, done, to + done, part); !read) return read;
+        sum += base::checksum(to + done, part, done / 8);
       } else {
         sum += fill_and_sum(to + done, part, key, done);
       }
       done += part;
-      if (!meter.advance(part)) return false;
+      if (!meter.advance(part)) return stopped();
     }
     host_.push_back(to);
     expected_.push_back(sum);
-    return true;
+    return {};
   }
 
-  driver::Driver& driver_;
-  std::vector<void*> chunks_;
+  Bounce bounce_;
+  store::PinnedArena arena_;
 };
 
 // Weights that exist as a tag, but for their first bytes.
@@ -156,36 +176,44 @@ class TaggedModel : public StagedModel {
   bool declared_ = false;
 };
 
-// The file's own mapping, page-locked in place where the driver accepts that.
+// The files' own mappings, page-locked in place where the driver accepts that; else copies from them pass through the
+// driver's own staging.
 class MappedModel : public StagedModel {
  public:
-  explicit MappedModel(driver::Driver& driver) : driver_(driver) { how_ = "the file's mapping, page-locked"; }
+  explicit MappedModel(driver::Driver& driver) : driver_(driver) {}
   ~MappedModel() override {
-    if (registered_ != nullptr) (void)driver_.mem_host_unregister(registered_);
-  }
-
-  // False: the driver does not take it.
-  bool lock(const StageRequest& request) {
-    const auto mapping = request.model.file->mapping();
-    void* base = const_cast<std::byte*>(mapping.data());
-    const Bytes size = round_up(mapping.size(), base::AddressRange::page_bytes());
-    const unsigned flags = driver::kRegisterPortable | driver::kRegisterReadOnly;
-    if (driver_.mem_host_register(base, size, flags) != driver::kSuccess) return false;
-    registered_ = base;
-    file_ = request.model.file;
-    return true;
+    for (void* base : registered_) (void)driver_.mem_host_unregister(base);
   }
 
   Result<void> stage(const StageRequest& request) {
+    file_ = request.model.file;
+    for (const base::InputFile& file : file_->files()) {
+      auto mapped = base::MappedFile::open(file.path());
+      if (!mapped) return mapped.error();
+      if (mapped->bytes().size() < file.size()) {
+        return Error{Errc::kBadFile, file.path() + ": offset " + std::to_string(mapped->bytes().size()) +
+                                         ": the file ends here, it was longer when it was opened: truncated meanwhile"};
+      }
+      maps_.push_back(std::move(mapped).value());
+      const auto bytes = maps_.back().bytes();
+      guards_.push_back(std::make_unique<BusGuard>(bytes.data(), bytes.size(), file.path()));
+      void* base = const_cast<std::byte*>(bytes.data());
+      const Bytes size = round_up(bytes.size(), base::AddressRange::page_bytes());
+      const unsigned flags = driver::kRegisterPortable | driver::kRegisterReadOnly;
+      if (driver_.mem_host_register(base, size, flags) == driver::kSuccess) registered_.push_back(base);
+    }
+    how_ = registered_.size() == maps_.size() ? "the file's mapping, page-locked" : "the file's mapping";
     Meter meter(request, "reading");
     for (const WeightTensor& weight : request.model.weights) {
+      const store::StoredTensor& tensor = file_->tensors()[weight.stored];
+      const std::byte* at = maps_[tensor.file].bytes().data() + tensor.offset + weight.stored_offset;
       std::uint64_t sum = 0;
       for (Bytes done = 0; done < weight.bytes; done += kPart) {
         const Bytes part = std::min(kPart, weight.bytes - done);
-        sum += base::checksum(weight.file_bytes + done, part, done / 8);
+        sum += base::checksum(at + done, part, done / 8);
         if (!meter.advance(part)) return stopped();
       }
-      host_.push_back(weight.file_bytes);
+      host_.push_back(at);
       expected_.push_back(sum);
     }
     return {};
@@ -193,8 +221,10 @@ class MappedModel : public StagedModel {
 
  private:
   driver::Driver& driver_;
-  void* registered_ = nullptr;
-  std::shared_ptr<const store::SafetensorsFile> file_;
+  std::vector<base::MappedFile> maps_;
+  std::vector<std::unique_ptr<BusGuard>> guards_;
+  std::vector<void*> registered_;
+  std::shared_ptr<const store::ModelFile> file_;
 };
 
 template <typename Kind, typename Owner>
@@ -207,13 +237,14 @@ Result<std::unique_ptr<StagedModel>> staged(std::unique_ptr<Kind> model, Owner& 
 
 Result<std::unique_ptr<StagedModel>> stage_model(const StageRequest& request) {
   driver::Driver& driver = request.card.driver();
+  if (request.model.file != nullptr && request.mapped) return staged(std::make_unique<MappedModel>(driver), request);
   if (request.model.file != nullptr) {
-    auto mapped = std::make_unique<MappedModel>(driver);
-    if (mapped->lock(request)) return staged(std::move(mapped), request);
-  } else if (request.bytes == BytesMode::kTags && request.sim != nullptr) {
+    return staged(std::make_unique<PinnedModel>(driver, request.pinned_cap), request);
+  }
+  if (request.bytes == BytesMode::kTags && request.sim != nullptr) {
     return staged(std::make_unique<TaggedModel>(request.sim->machine()), request);
   }
-  return staged(std::make_unique<PinnedModel>(driver), request);
+  return staged(std::make_unique<PinnedModel>(driver, request.pinned_cap), request);
 }
 
 }  // namespace tidegate::cli

@@ -1,5 +1,5 @@
 // Where weights' bytes come from on the host: seeded bytes in pinned memory, content tags in reserved address space, or
-// a safetensors file.
+// a model file.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,8 @@ struct StageRequest {
   const Model& model;
   BytesMode bytes{};
   std::uint64_t seed = 1;
+  bool mapped = false;           // a file's mapping in place of page-locked memory
+  Bytes pinned_cap = ~Bytes{0};  // of page-locked memory
   Progress& progress;
 };
 

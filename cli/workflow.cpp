@@ -53,7 +53,7 @@ std::size_t cut_file_weights(Workflow& workflow, Bytes most) {
         WeightTensor piece = weight;
         if (parts > 1) piece.name += " part " + std::to_string(part + 1) + "/" + std::to_string(parts);
         piece.bytes = std::min(most, weight.bytes - part * most);
-        piece.file_bytes = weight.file_bytes + part * most;
+        piece.stored_offset = weight.stored_offset + part * most;
         weights.push_back(std::move(piece));
       }
     }
@@ -72,27 +72,32 @@ std::size_t cut_file_weights(Workflow& workflow, Bytes most) {
   return cut;
 }
 
-Result<Workflow> workflow_of_safetensors(const std::string& path, std::uint32_t passes) {
-  Result<store::SafetensorsFile> opened = store::open_safetensors(path);
+Result<Workflow> workflow_of_file(const std::string& path, base::InputFile::Cache cache, std::uint32_t passes) {
+  Result<store::ModelFile> opened = store::open_model(path, cache);
   if (!opened) return opened.error();
-  auto file = std::make_shared<const store::SafetensorsFile>(std::move(opened).value());
+  auto file = std::make_shared<const store::ModelFile>(std::move(opened).value());
 
   Model model;
   const std::size_t slash = path.find_last_of("/\\");
   model.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   model.file = file;
   model.assumed = {"The order of use is the order of the file; compute is in proportion to bytes."};
-  for (const store::SafetensorsTensor& tensor : file->tensors()) {
-    if (tensor.bytes.empty()) continue;
-    const auto bytes = static_cast<double>(tensor.bytes.size());
-    model.uses.push_back({model.weights.size(), 2 * bytes / kBytesPerBf16 * static_cast<double>(kAssumedTokens), ""});
-    model.weights.push_back({tensor.name, tensor.shape, tensor.dtype, tensor.bytes.size(), tensor.bytes.data()});
+  std::vector<std::size_t> weight_of(file->tensors().size());
+  for (std::size_t i = 0; i < file->tensors().size(); ++i) {
+    const store::StoredTensor& tensor = file->tensors()[i];
+    if (tensor.bytes == 0) continue;
+    weight_of[i] = tensor.same_as == i ? model.weights.size() : weight_of[tensor.same_as];
+    const auto bytes = static_cast<double>(tensor.bytes);
+    model.uses.push_back({weight_of[i], 2 * bytes / kBytesPerBf16 * static_cast<double>(kAssumedTokens), ""});
+    if (tensor.same_as == i) {
+      model.weights.push_back({tensor.name, tensor.shape, store::Dtype::kU8, tensor.bytes, i, 0});
+    }
   }
   if (model.weights.empty()) return Error{Errc::kBadFile, path + ": holds no tensor with any bytes"};
 
   Workflow workflow;
   workflow.name = model.name;
-  workflow.description = "One safetensors file: every tensor once a pass.";
+  workflow.description = "One model file: every tensor once a pass.";
   workflow.steps.push_back({"all tensors", 0, passes, {}});
   workflow.models.push_back(std::move(model));
   return workflow;

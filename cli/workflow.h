@@ -1,5 +1,5 @@
 // A workflow: models as tensor tables, and the steps that run them. Loaded from a workflow file (the schema is that of
-// examples/workflows/generate.py) or made from one safetensors file.
+// examples/workflows/generate.py) or made from one model file.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/store/safetensors.h"
+#include "src/store/model_file.h"
 #include "src/store/tensor.h"
 #include "tidegate/bytes.h"
 #include "tidegate/result.h"
@@ -17,12 +17,15 @@ namespace tidegate::cli {
 
 enum class Op { kLinear, kEmbedding, kElementwise };
 
+inline constexpr std::size_t kNotStored = ~std::size_t{0};
+
 struct WeightTensor {  // a tensor with bytes of its own
   std::string name;
   std::vector<std::uint64_t> shape;
   store::Dtype dtype{};
   Bytes bytes = 0;
-  const std::byte* file_bytes = nullptr;  // in Model::file, or null: seeded bytes are made for it
+  std::size_t stored = kNotStored;  // its tensor in Model::file; else seeded bytes are made for it
+  Bytes stored_offset = 0;          // where in that tensor it begins: a large one is cut into parts
 };
 
 struct TensorUse {  // a place in a pass where a tensor is used
@@ -37,7 +40,7 @@ struct Model {
   std::vector<std::string> assumed;
   std::vector<WeightTensor> weights;  // in the order of first use
   std::vector<TensorUse> uses;        // one pass
-  std::shared_ptr<const store::SafetensorsFile> file;
+  std::shared_ptr<const store::ModelFile> file;
 
   Bytes bytes() const;
 };
@@ -63,7 +66,8 @@ Result<Workflow> parse_workflow(std::string_view json, const std::string& where)
 // One model, its tensors in file order as the order of use, in one step. Tensors without bytes are left out. No FLOPs
 // are known: each tensor gets those of a bf16 linear weight and kAssumedTokens tokens, in proportion to its bytes.
 inline constexpr std::uint64_t kAssumedTokens = 256;
-Result<Workflow> workflow_of_safetensors(const std::string& path, std::uint32_t passes);
+// Tied tensors are one weight, used at each of its places.
+Result<Workflow> workflow_of_file(const std::string& path, base::InputFile::Cache cache, std::uint32_t passes);
 
 // FLOPs of each use of a pass of this step.
 std::vector<double> flops_of_pass(const Model& model, const Step& step);

@@ -189,7 +189,8 @@ class Loader {
       }
     }
     if (!seen_.emplace(name, weight).second) return reader_.fail(entry.node, printable(name) + " is listed twice");
-    if (weight == model.weights.size()) model.weights.push_back({name, entry.shape, entry.dtype, entry.bytes, nullptr});
+    if (weight == model.weights.size())
+      model.weights.push_back({name, entry.shape, entry.dtype, entry.bytes, kNotStored, 0});
     const double flops = entry.op == Op::kLinear ? 2 * static_cast<double>(entry.elements) : 0;
     model.uses.push_back({weight, flops, entry.tokens});
     return true;

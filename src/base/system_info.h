@@ -16,6 +16,9 @@ struct HostMemory {
 // The least of what the system has available and what the process's control groups leave. Any thread.
 HostMemory available_host_memory();
 
+// The most resident memory that this process ever had; 0: unknown.
+Bytes peak_resident_bytes();
+
 // This process, as the system numbers it.
 int process_id();
 

@@ -80,6 +80,11 @@ HostMemory available_host_memory() {
   return memory;
 }
 
+Bytes peak_resident_bytes() {
+  const auto kib = read_keyed("/proc/self/status", "VmHWM:");
+  return kib ? *kib * kKiB : 0;
+}
+
 int process_id() { return ::getpid(); }
 
 bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }

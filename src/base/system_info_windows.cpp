@@ -12,6 +12,8 @@ HostMemory available_host_memory() {
   return {status.ullAvailPhys, "GlobalMemoryStatusEx"};
 }
 
+Bytes peak_resident_bytes() { return 0; }
+
 int process_id() { return static_cast<int>(::GetCurrentProcessId()); }
 
 bool is_terminal(std::FILE* stream) { return ::_isatty(::_fileno(stream)) != 0; }

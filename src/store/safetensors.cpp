@@ -1,10 +1,15 @@
 #include "src/store/safetensors.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "src/store/strict_json.h"
+#include "src/store/tensor.h"
 
 namespace tidegate::store {
 namespace {
@@ -12,6 +17,7 @@ namespace {
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // MAX_HEADER_SIZE of the safetensors crate
 constexpr std::size_t kMostDimensions = 64;
+constexpr std::size_t kMostShards = 4096;
 constexpr const char* kMetadataKey = "__metadata__";
 
 Error bad(const std::string& path, const std::string& what) { return {Errc::kBadFile, path + ": " + what}; }
@@ -22,12 +28,15 @@ std::uint64_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-Result<std::string_view> header_of(std::span<const std::byte> file, const std::string& path) {
+Result<std::string> header_of(const base::InputFile& file) {
+  const std::string& path = file.path();
   if (file.size() < kLengthBytes) {
     return bad(path, "not a safetensors file: " + std::to_string(file.size()) +
                          " bytes, less than the 8 of a header's length");
   }
-  const std::uint64_t length = little_endian(file);
+  std::array<std::byte, kLengthBytes> prefix{};
+  if (auto got = file.read(0, prefix.data(), prefix.size()); !got) return got.error();
+  const std::uint64_t length = little_endian(prefix);
   if (length > kLongestHeader) {
     return bad(path, "offset 0: a header of " + std::to_string(length) + " bytes; at most " +
                          std::to_string(kLongestHeader) + " are allowed");
@@ -36,19 +45,19 @@ Result<std::string_view> header_of(std::span<const std::byte> file, const std::s
     return bad(path, "offset 0: a header of " + std::to_string(length) + " bytes in a file that has " +
                          std::to_string(file.size() - kLengthBytes) + " more: truncated");
   }
-  const std::string_view header(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
+  std::string header(length, '\0');
+  if (auto got = file.read(kLengthBytes, header.data(), length); !got) return got.error();
   if (header.empty() || header.front() != '{') return bad(path, "offset 8: the header does not begin with '{'");
   return header;
 }
 
-// One entry of the header. `begin` receives where its bytes begin, for the check of their order.
-Result<SafetensorsTensor> read_tensor(const std::string& path, const std::string& name, const Json& entry,
-                                      std::span<const std::byte> data, std::uint64_t& begin) {
+// One entry of the header; its offset is relative to the data, of which the file has `data` bytes.
+Result<StoredTensor> read_tensor(const std::string& path, const std::string& name, const Json& entry, Bytes data) {
   JsonReader reader(path + ": header");
   const JsonReader::Node node{&entry, "tensor " + printable(name)};
   if (!reader.check_object(node, {"dtype", "shape", "data_offsets"}, {})) return reader.error();
 
-  SafetensorsTensor tensor;
+  StoredTensor tensor;
   tensor.name = name;
   const JsonReader::Node type_node = reader.member(node, "dtype");
   const std::string type = reader.text(type_node, 16);
@@ -64,9 +73,9 @@ Result<SafetensorsTensor> read_tensor(const std::string& path, const std::string
   if (!dtype) return reader.fail(type_node, "unknown type " + printable(type)), reader.error();
   if (offsets.size() != 2) return reader.fail(offsets_node, "must have two elements"), reader.error();
   if (offsets[0] > offsets[1]) return reader.fail(offsets_node, "ends before it begins"), reader.error();
-  if (offsets[1] > data.size()) {
-    reader.fail(offsets_node, "ends at " + std::to_string(offsets[1]) + ", the file's data at " +
-                                  std::to_string(data.size()) + ": truncated or wrong");
+  if (offsets[1] > data) {
+    reader.fail(offsets_node, "ends at " + std::to_string(offsets[1]) + ", the file's data at " + std::to_string(data) +
+                                  ": truncated or wrong");
     return reader.error();
   }
   const auto elements = element_count(tensor.shape);
@@ -80,9 +89,9 @@ Result<SafetensorsTensor> read_tensor(const std::string& path, const std::string
                           std::to_string(offsets[1] - offsets[0]));
     return reader.error();
   }
-  tensor.dtype = *dtype;
-  tensor.bytes = data.subspan(offsets[0], *bytes);
-  begin = offsets[0];
+  tensor.type = name_of(*dtype);
+  tensor.offset = offsets[0];
+  tensor.bytes = *bytes;
   return tensor;
 }
 
@@ -96,52 +105,121 @@ Result<std::map<std::string, std::string>> read_metadata(const std::string& path
   return metadata;
 }
 
+// The tensors must cover the data exactly, without holes or overlaps.
+Result<void> check_cover(const std::string& path, std::vector<StoredTensor>& tensors, Bytes data) {
+  std::sort(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+    return std::tie(a.offset, a.bytes, a.name) < std::tie(b.offset, b.bytes, b.name);
+  });
+  Bytes end = 0;
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.offset != end) {
+      return bad(path,
+                 "tensor " + printable(tensor.name) + " begins at " + std::to_string(tensor.offset) + ", " +
+                     (tensor.offset < end ? "inside the one before it, which ends at " : "leaving a hole after ") +
+                     std::to_string(end));
+    }
+    end = tensor.offset + tensor.bytes;
+  }
+  if (end == data) return {};
+  return bad(path, "the tensors end at " + std::to_string(end) + ", the file's data at " + std::to_string(data) +
+                       ": bytes that belong to no tensor");
+}
+
 }  // namespace
 
-Result<SafetensorsFile> open_safetensors(const std::string& path) {
-  Result<base::MappedFile> mapped = base::MappedFile::open(path);
-  if (!mapped) return mapped.error();
-  SafetensorsFile file;
-  file.file_ = std::move(mapped).value();
-  const auto header = header_of(file.mapping(), path);
+Result<void> read_safetensors(const std::string& path, base::InputFile::Cache cache, ModelBuilder& builder) {
+  // Headers are no multiples of what direct reads ask for.
+  auto file = base::InputFile::open(path);
+  if (!file) return file.error();
+  const auto header = header_of(file.value());
   if (!header) return header.error();
   const auto parsed = parse_strict_json(header.value(), path + ": header");
   if (!parsed) return parsed.error();
-  const auto data = file.mapping().subspan(kLengthBytes + header.value().size());
+  const Bytes begin = kLengthBytes + header.value().size();
+  const Bytes data = file->size() - begin;
 
-  std::vector<std::pair<std::uint64_t, SafetensorsTensor>> placed;
+  std::vector<StoredTensor> tensors;
   for (const auto& [name, entry] : parsed.value().items()) {
     if (name == kMetadataKey) {
       auto metadata = read_metadata(path, entry);
       if (!metadata) return metadata.error();
-      file.metadata_ = std::move(metadata).value();
+      builder.metadata().merge(metadata.value());
       continue;
     }
-    std::uint64_t begin = 0;
-    auto tensor = read_tensor(path, name, entry, data, begin);
+    auto tensor = read_tensor(path, name, entry, data);
     if (!tensor) return tensor.error();
-    placed.emplace_back(begin, std::move(tensor).value());
+    tensors.push_back(std::move(tensor).value());
   }
+  if (auto covered = check_cover(path, tensors, data); !covered) return covered;
+  if (cache == base::InputFile::Cache::kDirect) {
+    auto direct = base::InputFile::open(path, cache);
+    if (!direct) return direct.error();
+    file = std::move(direct);
+  }
+  const std::size_t index = builder.add_file(std::move(file).value());
+  for (StoredTensor& tensor : tensors) {
+    tensor.file = index;
+    tensor.offset += begin;
+    builder.add(std::move(tensor));
+  }
+  return {};
+}
 
-  std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.first, a.second.bytes.size(), std::string_view(a.second.name)) <
-           std::tuple(b.first, b.second.bytes.size(), std::string_view(b.second.name));
-  });
-  std::uint64_t end = 0;
-  for (auto& [begin, tensor] : placed) {
-    if (begin != end) {
-      return bad(path, "tensor " + printable(tensor.name) + " begins at " + std::to_string(begin) + ", " +
-                           (begin < end ? "inside the one before it, which ends at " : "leaving a hole after ") +
-                           std::to_string(end));
+bool looks_like_index(const base::InputFile& file) {
+  std::array<char, kLengthBytes> prefix{};
+  const std::size_t length = std::min<Bytes>(file.size(), prefix.size());
+  if (length < 2 || !file.read(0, prefix.data(), length) || prefix[0] != '{') return false;
+  // A header's length may begin with any byte, but its upper bytes are zero, which no text has.
+  return std::find(prefix.begin(), prefix.begin() + static_cast<std::ptrdiff_t>(length), '\0') ==
+         prefix.begin() + static_cast<std::ptrdiff_t>(length);
+}
+
+Result<void> read_index(const std::string& path, base::InputFile::Cache cache, ModelBuilder& builder) {
+  auto file = base::InputFile::open(path);
+  if (!file) return file.error();
+  if (file->size() > kLongestHeader)
+    return bad(path, "an index of " + std::to_string(file->size()) + " bytes is too long");
+  std::string text(file->size(), '\0');
+  if (auto got = file->read(0, text.data(), text.size()); !got) return got;
+  const auto parsed = parse_strict_json(text, path);
+  if (!parsed) return parsed.error();
+  const auto map = parsed.value().find("weight_map");
+  if (map == parsed.value().end() || !map->is_object() || map->empty()) {
+    return bad(path, "$.weight_map: an index of safetensors shards has a table of tensors there");
+  }
+  std::map<std::string, std::string> shard_of;  // by tensor
+  std::set<std::string> shards;
+  for (const auto& [tensor, shard] : map->items()) {
+    const std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
+    // Shards lie beside the index: an index from a stranger names no other file.
+    if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != std::string::npos ||
+        name.find('\0') != std::string::npos) {
+      return bad(path, "$.weight_map." + printable(tensor) + ": must be the name of a file beside the index");
     }
-    end = begin + tensor.bytes.size();
-    file.tensors_.push_back(std::move(tensor));
+    shard_of[tensor] = name;
+    shards.insert(name);
   }
-  if (end != data.size()) {
-    return bad(path, "the tensors end at " + std::to_string(end) + ", the file's data at " +
-                         std::to_string(data.size()) + ": bytes that belong to no tensor");
+  if (shards.size() > kMostShards) return bad(path, std::to_string(shards.size()) + " shards are too many");
+  const std::string folder = path.substr(0, path.find_last_of('/') + 1);
+  std::size_t seen = 0;
+  for (const std::string& shard : shards) {
+    if (auto read = read_safetensors(folder + shard, cache, builder); !read) return read;
+    for (; seen < builder.tensors().size(); ++seen) {
+      const std::string& name = builder.tensors()[seen].name;
+      const auto said = shard_of.find(name);
+      if (said == shard_of.end()) return bad(folder + shard, "tensor " + printable(name) + " is not in the index");
+      if (said->second != shard) {
+        return bad(folder + shard, "tensor " + printable(name) + " is here, the index says " + printable(said->second));
+      }
+      shard_of.erase(said);
+    }
   }
-  return file;
+  if (!shard_of.empty()) {
+    return bad(folder + shard_of.begin()->second,
+               "tensor " + printable(shard_of.begin()->first) + " is in the index, but not here");
+  }
+  builder.set_format("safetensors, " + std::to_string(shards.size()) + " shards");
+  return {};
 }
 
 }  // namespace tidegate::store

@@ -167,7 +167,7 @@ TEST(Workflow, CutsWeightsOfFiles) {
   std::string bytes(8, '\0');
   bytes[0] = static_cast<char>(header.size());
   bytes += header + std::string(1300, 'x');
-  auto loaded = workflow_of_safetensors(folder.write("m.safetensors", bytes), 3);
+  auto loaded = workflow_of_file(folder.write("m.safetensors", bytes), base::InputFile::Cache::kPage, 3);
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   Workflow workflow = *loaded;
   EXPECT_EQ(workflow.steps[0].passes, 3u);
@@ -179,7 +179,8 @@ TEST(Workflow, CutsWeightsOfFiles) {
   ASSERT_EQ(model.weights.size(), 3u);
   EXPECT_EQ(model.weights[2].name, "a part 3/3");
   EXPECT_EQ(model.weights[2].bytes, 1300u - 1024u);
-  EXPECT_EQ(model.weights[2].file_bytes, model.weights[0].file_bytes + 1024);
+  EXPECT_EQ(model.weights[2].stored, model.weights[0].stored);
+  EXPECT_EQ(model.weights[2].stored_offset, 1024u);
   EXPECT_EQ(model.uses.size(), 3u);
   EXPECT_DOUBLE_EQ(model.uses[0].flops_per_token, flops * 512 / 1300);
 }

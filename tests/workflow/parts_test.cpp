@@ -98,8 +98,8 @@ TEST(Seeded, KeysDiffer) {
 Workflow two_models(Bytes first, Bytes second) {
   Workflow workflow;
   workflow.models.resize(2);
-  workflow.models[0].weights.push_back({"a", {first}, store::Dtype::kU8, first, nullptr});
-  workflow.models[1].weights.push_back({"b", {second}, store::Dtype::kU8, second, nullptr});
+  workflow.models[0].weights.push_back({"a", {first}, store::Dtype::kU8, first, kNotStored, 0});
+  workflow.models[1].weights.push_back({"b", {second}, store::Dtype::kU8, second, kNotStored, 0});
   return workflow;
 }
 
