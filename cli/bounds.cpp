@@ -1,6 +1,7 @@
 #include "cli/bounds.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tidegate::cli {
 namespace {
@@ -10,6 +11,14 @@ double over_link(Bytes bytes, double link) { return static_cast<double>(bytes) /
 Bytes beyond(Bytes weights, Bytes room) { return weights > room ? weights - room : 0; }
 
 }  // namespace
+
+Bytes frame_for(Bytes budget) {
+  constexpr Bytes kFrames = 64;
+  constexpr Bytes kSmallestFrame = 2 * kMiB;  // the driver's granularity
+  constexpr Bytes kSmallBudget = kGiB;        // from here on the pager's own choice is small enough
+  if (budget >= kSmallBudget) return 0;
+  return std::max(kSmallestFrame, std::bit_floor(budget / kFrames));
+}
 
 Bytes whole_frames(Bytes budget, Bytes frame_bytes) {
   return frame_bytes == 0 ? budget : round_down(budget, frame_bytes);

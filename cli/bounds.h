@@ -24,6 +24,9 @@ struct Bounds {
 
 Bounds bounds_of(const BoundInputs& inputs);
 
+// The frame that a run takes for a budget: small budgets are cut into about 64; 0: the pager's own choice.
+Bytes frame_for(Bytes budget);
+
 // The budget in whole frames.
 Bytes whole_frames(Bytes budget, Bytes frame_bytes);
 

@@ -64,7 +64,8 @@ Needs needs_of(const store::ModelFile& file, Bytes card_bytes) {
   }
   needs.blocks += needs.small > 0 ? 1 : 0;
   needs.weights += round_up(packed, 512);
-  needs.frame = pager::default_frame_bytes(card_bytes);
+  needs.frame = frame_for(needs.weights);
+  if (needs.frame == 0) needs.frame = pager::default_frame_bytes(card_bytes);
   const Bytes largest = needs.largest == nullptr ? 0 : needs.largest->bytes;
   needs.floor = round_up(2 * std::max(largest, packed), needs.frame);
   return needs;

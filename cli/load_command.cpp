@@ -166,10 +166,10 @@ Result<bool> load(const LoadArguments& arguments) {
                         {"readers", arguments.readers},
                         {"ring_bytes", measured->ring},
                         {"host_memory_grown_bytes", measured->grown},
-                        {"read", measured->read.json()},
                         {"copy", measured->copy.json()},
                         {"load", measured->load.json()},
                         {"load_over_slower_leg", ratio}};
+    if (chosen->sim == nullptr) json["read"] = measured->read.json();
     if (arguments.check) json["checked"] = {{"tensors", measured->checked}, {"wrong", measured->wrong}};
     fmt::print("{}\n", json.dump(2));
   } else {
@@ -178,8 +178,8 @@ Result<bool> load(const LoadArguments& arguments) {
     fmt::print("  {} reads, {}, {} readers, ring of {}\n", arguments.cold ? "cold" : "warm",
                direct ? "past the page cache" : "through the page cache", arguments.readers,
                format_size(measured->ring));
-    fmt::print("  file alone      {:>8.2f} GB/s\n  copies alone    {:>8.2f} GB/s\n", measured->read.median(),
-               measured->copy.median());
+    if (chosen->sim == nullptr) fmt::print("  file alone      {:>8.2f} GB/s\n", measured->read.median());
+    fmt::print("  copies alone    {:>8.2f} GB/s\n", measured->copy.median());
     fmt::print("  file to card    {:>8.2f} GB/s: {:.3f} of the slower leg\n", measured->load.median(), ratio);
     fmt::print("  host memory     {} more than before, the ring included\n", format_size(measured->grown));
     if (arguments.check) {

@@ -17,17 +17,8 @@
 namespace tidegate::cli {
 namespace {
 
-constexpr double kUsableHostShare = 0.8;    // of what the system calls available
-constexpr Bytes kPartsOfBudget = 16;        // a tensor of a file is used in parts of at most the budget over this
-constexpr Bytes kFramesOfBudget = 64;       // a small budget is cut into about so many frames
-constexpr Bytes kSmallestFrame = 2 * kMiB;  // the driver's granularity
-constexpr Bytes kSmallBudget = kGiB;        // from here on the pager's own choice of frame is small enough
-
-// 0: the pager's own choice.
-Bytes frame_for(Bytes budget) {
-  if (budget >= kSmallBudget) return 0;
-  return std::max(kSmallestFrame, std::bit_floor(budget / kFramesOfBudget));
-}
+constexpr double kUsableHostShare = 0.8;  // of what the system calls available
+constexpr Bytes kPartsOfBudget = 16;      // a tensor of a file is used in parts of at most the budget over this
 
 std::size_t most_uses(const Workflow& workflow) {
   std::size_t most = 0;
