@@ -7,6 +7,7 @@
 
 #include "front/choose_backend.h"
 #include "front/refusing.h"
+#include "sim/errors.h"
 
 namespace tidegate::front {
 namespace {
@@ -18,9 +19,27 @@ struct State {
   driver::Nvml* nvml = nullptr;
 };
 
+// A forked child of a process that used the driver: what asks for nothing of a device still answers (measured: driver
+// 580).
+class ForkedDriver final : public RefusingDriver {
+ public:
+  ForkedDriver() : RefusingDriver(cu::kNotInitialized) {}
+  cu::Status driver_get_version(int* version) override {
+    if (version == nullptr) return cu::kInvalidValue;
+    *version = version_;
+    return cu::kSuccess;
+  }
+  cu::Status get_error_name(Status status, const char** text) override { return sim::error_name(status, text); }
+  cu::Status get_error_string(Status status, const char** text) override { return sim::error_string(status, text); }
+  void remember(driver::Driver& parent) { (void)parent.driver_get_version(&version_); }
+
+ private:
+  int version_ = 0;
+};
+
 RefusingDriver no_device{cu::kNoDevice};
 RefusingNvml no_nvml{nvml::kDriverNotLoaded};
-RefusingDriver forked_driver{cu::kNotInitialized};
+ForkedDriver forked_driver;
 RefusingNvml forked_nvml{nvml::kUninitialized};
 std::atomic<bool> forked{false};  // from a process that had opened its backend
 
@@ -32,6 +51,7 @@ State* open() {
     state->backend = std::move(chosen).value();
     state->driver = &state->backend->driver();
     state->nvml = &state->backend->nvml();
+    forked_driver.remember(*state->driver);
   } else {
     std::fprintf(stderr, "tidegate: no simulated card: %s\n", chosen.error().message.c_str());
     state->driver = &no_device;

@@ -1,9 +1,11 @@
 #include "front/get_proc_address.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
 
+#include "front/front.h"
 #include "front/real_symbols.h"
 
 namespace tidegate::front {
@@ -31,31 +33,39 @@ const std::map<std::string, void*>& beyond() {
 
 cu::Status get_proc_address(const char* symbol, void** function, int version, unsigned long long flags,
                             ProcAddressResult* result) {
-  if (symbol == nullptr || function == nullptr || flags > (kLegacyStream | kPerThreadStream)) return cu::kInvalidValue;
-  *function = nullptr;
+  int driver_version = 0;
+  (void)driver().driver_get_version(&driver_version);
+  if (symbol == nullptr || function == nullptr || flags > (kLegacyStream | kPerThreadStream) ||
+      version > driver_version)
+    return cu::kInvalidValue;
+  // A function that has a per-thread flavour is that one where it is asked for, whatever the version says of the
+  // others.
+  Flavour flavour = Flavour::kAny;
   bool known = false;
-  const EntryPoint* best = nullptr;
-  const bool per_thread = (flags & kPerThreadStream) != 0;
   for (unsigned long i = 0; i < kEntryPointCount; ++i) {
-    const EntryPoint& entry = kEntryPoints[i];
-    if (std::strcmp(entry.name, symbol) != 0) continue;
+    if (std::strcmp(kEntryPoints[i].name, symbol) != 0) continue;
     known = true;
-    if (entry.version > version || (entry.flavour == Flavour::kPerThread && !per_thread)) continue;
-    // The flavour decides before the version.
-    const bool better = best == nullptr || entry.flavour > best->flavour ||
-                        (entry.flavour == best->flavour && entry.version > best->version);
-    if (better) best = &entry;
+    if ((flags & kPerThreadStream) != 0) flavour = std::max(flavour, kEntryPoints[i].flavour);
   }
-  if (best != nullptr) {
-    *function = best->address;
-  } else if (!known) {
+  const EntryPoint* best = nullptr;
+  for (unsigned long i = 0; i < kEntryPointCount && known; ++i) {
+    const EntryPoint& entry = kEntryPoints[i];
+    if (std::strcmp(entry.name, symbol) != 0 || entry.flavour != flavour || entry.version > version) continue;
+    if (best == nullptr || entry.version > best->version) best = &entry;
+  }
+  void* found = best == nullptr ? nullptr : best->address;
+  if (!known) {
     const auto spare = beyond().find(symbol);
-    if (spare != beyond().end()) *function = spare->second;
+    if (spare != beyond().end()) found = spare->second;
   }
   if (result != nullptr) {
-    *result = *function != nullptr ? kFound : known ? kVersionNotSufficient : kSymbolNotFound;
+    *function = found;
+    *result = found != nullptr ? kFound : known ? kVersionNotSufficient : kSymbolNotFound;
+    return cu::kSuccess;
   }
-  return *function != nullptr ? cu::kSuccess : cu::kNotFound;
+  if (found == nullptr) return cu::kNotFound;
+  *function = found;
+  return cu::kSuccess;
 }
 
 }  // namespace tidegate::front

@@ -28,7 +28,9 @@ struct EntryPoint {
 };
 
 // The function of the highest version up to `version`, in the flavour that `flags` ask for where there is one.
-// `result` may be null. Errors: kInvalidValue (a null argument, other flags), kNotFound (*function is null then).
+// Where there is none (measured: driver 580): with `result`, the second form, kSuccess, a null function and the reason
+// in *result; without, the first form, kNotFound, and *function stays. Errors: kInvalidValue (a null argument, other
+// flags, a version above the driver's).
 cu::Status get_proc_address(const char* symbol, void** function, int version, unsigned long long flags,
                             ProcAddressResult* result);
 

@@ -8,7 +8,7 @@ namespace tidegate::front {
 
 using namespace tidegate::cu;  // NOLINT: the table speaks the driver's own types
 
-class RefusingDriver final : public driver::Driver {
+class RefusingDriver : public driver::Driver {
  public:
   explicit RefusingDriver(cu::Status status) : status_(status) {}
   const char* description() const override { return "no driver"; }

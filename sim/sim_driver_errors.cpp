@@ -1,4 +1,5 @@
 // Names of status codes.
+#include "sim/errors.h"
 #include "sim/sim_call.h"
 
 namespace tidegate::sim {
@@ -79,18 +80,21 @@ const ErrorText* find_error(cu::Status status) {
 
 }  // namespace
 
-cu::Status SimDriver::get_error_name(Status status, const char** text) {
+cu::Status error_name(cu::Status status, const char** text) {
   if (text == nullptr) return cu::kInvalidValue;
   const ErrorText* error = find_error(status);
   *text = error == nullptr ? nullptr : error->name;
   return error == nullptr ? cu::kInvalidValue : cu::kSuccess;
 }
 
-cu::Status SimDriver::get_error_string(Status status, const char** text) {
+cu::Status error_string(cu::Status status, const char** text) {
   if (text == nullptr) return cu::kInvalidValue;
   const ErrorText* error = find_error(status);
   *text = error == nullptr ? nullptr : error->text;
   return error == nullptr ? cu::kInvalidValue : cu::kSuccess;
 }
+
+cu::Status SimDriver::get_error_name(Status status, const char** text) { return error_name(status, text); }
+cu::Status SimDriver::get_error_string(Status status, const char** text) { return error_string(status, text); }
 
 }  // namespace tidegate::sim
