@@ -47,8 +47,11 @@ struct Measured {
 };
 
 // Compares every tensor's checksum on the card with that of the file's bytes.
-Result<void> check(Card& card, const store::ModelFile& file, const std::vector<store::Destination>& destinations,
+Result<void> check(Card& card, const std::string& path, const std::vector<store::Destination>& destinations,
                    Measured& measured) {
+  const auto opened = store::open_model(path);  // through the page cache: tensors begin anywhere
+  if (!opened) return opened.error();
+  const store::ModelFile& file = opened.value();
   driver::Driver& driver = card.driver();
   const auto kernels = driver::CheckKernels::load(driver);
   if (!kernels) return kernels.error();
@@ -133,7 +136,7 @@ Result<Measured> measure(const LoadArguments& arguments, ChosenCard& chosen, con
   }
   measured.grown = base::peak_resident_bytes() - before;
   if (arguments.check) {
-    if (auto done = check(card, file, destinations, measured); !done) return done.error();
+    if (auto done = check(card, arguments.input, destinations, measured); !done) return done.error();
   }
   return measured;
 }

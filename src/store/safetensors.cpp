@@ -202,6 +202,7 @@ Result<void> read_index(const std::string& path, base::InputFile::Cache cache, M
   if (shards.size() > kMostShards) return bad(path, std::to_string(shards.size()) + " shards are too many");
   const std::string folder = path.substr(0, path.find_last_of('/') + 1);
   std::size_t seen = 0;
+  std::set<std::string> found;
   for (const std::string& shard : shards) {
     if (auto read = read_safetensors(folder + shard, cache, builder); !read) return read;
     for (; seen < builder.tensors().size(); ++seen) {

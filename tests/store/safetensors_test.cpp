@@ -1,9 +1,8 @@
-#include "src/store/model_file.h"
-
 #include <cstring>
 
 #include <gmock/gmock.h>
 
+#include "src/store/model_file.h"
 #include "tests/support/temp_folder.h"
 
 namespace tidegate::store {
@@ -26,9 +25,7 @@ std::string entry(const char* name, const char* dtype, const char* shape, const 
 
 class Safetensors : public testing::Test {
  protected:
-  Result<ModelFile> open(const std::string& bytes) {
-    return open_model(folder_.write("model.safetensors", bytes));
-  }
+  Result<ModelFile> open(const std::string& bytes) { return open_model(folder_.write("model.safetensors", bytes)); }
   // The error's one line, after a look at what every error must be.
   std::string fault(const std::string& bytes, Errc code = Errc::kBadFile) {
     const auto opened = open(bytes);
