@@ -212,12 +212,13 @@ Result<void> read_index(const std::string& path, base::InputFile::Cache cache, M
       if (said->second != shard) {
         return bad(folder + shard, "tensor " + printable(name) + " is here, the index says " + printable(said->second));
       }
-      shard_of.erase(said);
+      found.insert(name);
     }
   }
-  if (!shard_of.empty()) {
-    return bad(folder + shard_of.begin()->second,
-               "tensor " + printable(shard_of.begin()->first) + " is in the index, but not here");
+  for (const auto& [tensor, shard] : shard_of) {
+    if (!found.contains(tensor)) {
+      return bad(folder + shard, "tensor " + printable(tensor) + " is in the index, but not here");
+    }
   }
   builder.set_format("safetensors, " + std::to_string(shards.size()) + " shards");
   return {};
