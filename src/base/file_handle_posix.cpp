@@ -1,0 +1,12 @@
+#include "src/base/file_handle.h"
+
+#include <unistd.h>
+
+namespace tidegate::base {
+
+void FileHandle::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace tidegate::base
