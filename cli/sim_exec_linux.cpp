@@ -74,13 +74,17 @@ class Command {
   int file() const { return signals_.file().get(); }
   std::optional<int> status() const { return status_; }
 
-  void look() {
+  // True: a child has ended.
+  bool look() {
+    bool news = false;
     while (const auto signal = signals_.next()) {
       if (!signal->from_terminal && pid_ > 0 && !status_) base::send_signal(pid_, signal->number);
     }
     while (const auto ended = base::next_ended()) {
       if (ended->pid == pid_) status_ = ended->status;
+      news = true;
     }
+    return news;
   }
 
  private:
@@ -122,7 +126,7 @@ int sim_exec_command(const SimExecArguments& arguments) {
   sim::remote::BrokerOptions options;
   options.follow_descendants = !arguments.real_time;
   options.files = {command.file()};
-  options.on_readable = [&command] { command.look(); };
+  options.on_readable = [&command] { return command.look(); };
   const std::string socket_name = "@tidegate-" + std::to_string(base::process_id());
   auto broker = sim::remote::Broker::listen(executor, machine, socket_name, std::move(options));
   if (!broker) return complain(broker.error().message, kFailed);

@@ -23,9 +23,9 @@ struct BrokerOptions {
   // Serve a call only when every thread of every descendant of this process waits or sleeps: same seed, same run. Off:
   // calls are served as they arrive, from any process of this user.
   bool follow_descendants = true;
-  // Called when one of `files` may be read, at a moment when nothing runs in the world.
+  // Called when one of `files` may be read, at a moment when nothing runs in the world. True: finished() is to be asked.
   std::vector<int> files;
-  std::function<void()> on_readable;
+  std::function<bool()> on_readable;
 };
 
 // What is known of a client process after it has gone.

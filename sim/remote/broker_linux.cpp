@@ -127,10 +127,7 @@ bool Broker::drain() {
     base::clear_wake(wake_);
     executor_.wake(*this);
   }
-  if (options_.on_readable) {
-    options_.on_readable();
-    executor_.wake(*this);
-  }
+  if (options_.on_readable && options_.on_readable()) executor_.wake(*this);
   while (base::FileHandle socket = base::accept_from(listener_)) {
     const base::Peer peer = base::peer_of(socket);
     if (peer.pid == 0 || peer.user != base::this_user()) continue;

@@ -20,8 +20,8 @@ Lineage lineage_of(int pid);
 std::string name_of_process(int pid);  // of its program, at most 15 characters; empty: it is gone
 
 // Whether no thread of any descendant is running, runnable or in an uninterruptible wait, and none was between two
-// looks. A thread that `excused` (by process and thread id) is not looked at: it waits for us. The answer holds until
-// we wake somebody, a timer or the world outside does.
-bool descendants_sleep(const std::function<bool(int pid, int thread)>& excused);
+// looks. `waits_for_us`: nobody else will wake that thread, so that it needs one look only. The answer holds until we
+// wake somebody, a timer or the world outside does.
+bool descendants_sleep(const std::function<bool(int pid, int thread)>& waits_for_us);
 
 }  // namespace tidegate::base

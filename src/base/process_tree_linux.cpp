@@ -36,8 +36,8 @@ struct Stat {
   std::uint64_t start = 0;  // in clock ticks since the system started
 };
 
-Stat stat_of(int pid) {
-  const std::string text = read_small("/proc/" + std::to_string(pid) + "/stat");
+Stat stat_in(const std::string& folder) {
+  const std::string text = read_small(folder + "/stat");
   const std::size_t name_end = text.rfind(')');
   Stat stat;
   if (name_end == std::string::npos || name_end + 2 >= text.size()) return stat;
@@ -52,6 +52,8 @@ Stat stat_of(int pid) {
   if (at != nullptr) stat.start = std::strtoull(at, nullptr, 10);
   return stat;
 }
+
+Stat stat_of(int pid) { return stat_in("/proc/" + std::to_string(pid)); }
 
 // One thread as a look found it. Equal twice: it has not run in between.
 struct Sleeper {
@@ -106,7 +108,7 @@ void add_children(const std::string& folder, std::vector<int>& pids) {
 bool sleeps(char state) { return std::strchr("STtZX", state) != nullptr; }
 
 // One look at all descendants: false: somebody runs.
-bool look(const std::function<bool(int, int)>& excused, std::vector<Sleeper>& sleepers) {
+bool look(const std::function<bool(int, int)>& waits_for_us, std::vector<Sleeper>& sleepers) {
   std::vector<int> pids;
   const std::string self = std::to_string(::getpid());
   add_children("/proc/" + self + "/task/" + self, pids);
@@ -114,7 +116,11 @@ bool look(const std::function<bool(int, int)>& excused, std::vector<Sleeper>& sl
     const int pid = pids[i];
     for (const int thread : threads_of(pid)) {
       const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread);
-      if (!excused(pid, thread)) {
+      if (waits_for_us(pid, thread)) {
+        // Awake: it has not fallen asleep yet, or its process is ending and the news of that is on its way.
+        const char state = stat_in(folder).state;
+        if (state != 0 && !sleeps(state)) return false;
+      } else {
         sleepers.push_back(look_at(folder, thread));
         if (!sleeps(sleepers.back().state)) return false;
       }
@@ -156,13 +162,13 @@ std::string name_of_process(int pid) {
   return name;
 }
 
-bool descendants_sleep(const std::function<bool(int pid, int thread)>& excused) {
+bool descendants_sleep(const std::function<bool(int pid, int thread)>& waits_for_us) {
   std::vector<Sleeper> first;
-  if (!look(excused, first)) return false;
+  if (!look(waits_for_us, first)) return false;
   // Those whom nobody but us can wake need no second look.
   if (first.empty()) return true;
   std::vector<Sleeper> second;
-  return look(excused, second) && first == second;
+  return look(waits_for_us, second) && first == second;
 }
 
 }  // namespace tidegate::base

@@ -1,13 +1,15 @@
 // A broker on a thread of this process, for tests whose clients are threads of it, or its children.
 #pragma once
 
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "sim/remote/broker.h"
@@ -35,8 +37,8 @@ class BrokerThread {
   const std::string& name() const { return name_; }
   std::unique_ptr<sim::Backend> connect() const {
     auto made = sim::connect_backend(name_);
-    EXPECT_TRUE(made.ok()) << (made ? "" : made.error().message);
-    return made ? std::move(made).value() : nullptr;
+    if (!made) stop_all(made.error().message);
+    return std::move(made).value();
   }
 
   // Ends it; the clients should have gone. What the machine saw is known from then on.
@@ -49,6 +51,11 @@ class BrokerThread {
   Bytes used() const { return used_; }
 
  private:
+  [[noreturn]] static void stop_all(const std::string& why) {
+    std::fprintf(stderr, "no broker: %s\n", why.c_str());
+    std::abort();
+  }
+
   void run(const char* profile, std::promise<void>& listening) {
     base::VirtualExecutor executor(1);
     sim::Machine machine(executor, 1);
@@ -56,10 +63,9 @@ class BrokerThread {
     sim::remote::BrokerOptions options;
     options.follow_descendants = false;
     auto made = sim::remote::Broker::listen(executor, machine, name_, std::move(options));
-    EXPECT_TRUE(made.ok()) << (made ? "" : made.error().message);
-    if (made) broker_ = made.value().get();
+    if (!made) stop_all(made.error().message);
+    broker_ = made.value().get();
     listening.set_value();
-    if (!made) return;
     made.value()->run([](std::size_t) { return false; });
     hazards_ = machine.hazards();
     used_ = machine.used();
