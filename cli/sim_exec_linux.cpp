@@ -8,8 +8,8 @@
 #include "cli/sim_exec.h"
 #include "cli/sim_report.h"
 #include "sim/remote/broker.h"
-#include "src/base/child_process.h"
 #include "src/base/checksum.h"
+#include "src/base/child_process.h"
 #include "src/base/system_info.h"
 #include "src/base/write_file.h"
 

@@ -10,7 +10,8 @@ CLI::App* add_sim_exec_command(CLI::App& app, SimExecArguments& arguments) {
   CLI::App* exec = sim->add_subcommand(
       "exec", "Runs a command, and what it starts, with a simulated card in the driver's place; Linux.");
   exec->add_option("--card", arguments.card, "The card: a profile's name or file")->required();
-  exec->add_option("--seed", arguments.seed, "Decides the order of what happens at the same time")->capture_default_str();
+  exec->add_option("--seed", arguments.seed, "Decides the order of what happens at the same time")
+      ->capture_default_str();
   exec->add_option("--hazards", arguments.hazards, "Writes what went wrong unnoticed to this file, as JSON");
   exec->add_option("--trace", arguments.trace, "Writes every call and operation to this file, as text");
   exec->add_flag("--real-time", arguments.real_time, "The card takes as long as the real one; not repeatable");

@@ -23,7 +23,8 @@ struct BrokerOptions {
   // Serve a call only when every thread of every descendant of this process waits or sleeps: same seed, same run. Off:
   // calls are served as they arrive, from any process of this user.
   bool follow_descendants = true;
-  // Called when one of `files` may be read, at a moment when nothing runs in the world. True: finished() is to be asked.
+  // Called when one of `files` may be read, at a moment when nothing runs in the world. True: finished() is to be
+  // asked.
   std::vector<int> files;
   std::function<bool()> on_readable;
 };
@@ -85,7 +86,7 @@ class Broker final : public base::Outside, private base::Task {
   base::FileHandle listener_;
   base::FileHandle wake_;
   std::atomic<bool> stopping_{false};
-  bool closing_ = false;  // nobody is waited for or let in any more
+  bool closing_ = false;   // nobody is waited for or let in any more
   bool unsettled_ = true;  // somebody outside may have run since the last look
   std::vector<std::unique_ptr<Client>> clients_;
   base::Mutex mutex_;

@@ -1,9 +1,8 @@
-#include "sim/remote/broker.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include "sim/remote/broker.h"
 #include "sim/remote/serve_call.h"
 
 namespace tidegate::sim::remote {

@@ -1,8 +1,7 @@
-#include "sim/remote/connection.h"
-
 #include <atomic>
 #include <utility>
 
+#include "sim/remote/connection.h"
 #include "src/base/checksum.h"
 #include "src/base/local_socket.h"
 #include "src/base/system_info.h"
@@ -96,7 +95,8 @@ Result<std::shared_ptr<Connection>> Connection::open(const std::string& socket_n
   Reader in(reply.data(), reply.size());
   const auto welcome = in.get<std::uint32_t>();
   std::string text = in.get_text();
-  if (welcome != kProtocol || !in.ok()) return Error{Errc::kClosed, "the broker at " + socket_name + " refuses: " + text};
+  if (welcome != kProtocol || !in.ok())
+    return Error{Errc::kClosed, "the broker at " + socket_name + " refuses: " + text};
   made->description_ = std::move(text);
   return made;
 }

@@ -54,12 +54,12 @@ inline constexpr std::size_t kLongestBuffer = 4096;
 template <typename T, typename... Others>
 inline constexpr bool is_one_of_v = (std::is_same_v<T, Others> || ...);
 template <typename T>
-inline constexpr bool is_handle_v = is_one_of_v<T, cu::Context, cu::Stream, cu::Event, cu::Module, cu::Function,
-                                                cu::MemPool, cu::Graph, nvml::Device>;
+inline constexpr bool is_handle_v =
+    is_one_of_v<T, cu::Context, cu::Stream, cu::Event, cu::Module, cu::Function, cu::MemPool, cu::Graph, nvml::Device>;
 template <typename T>
 inline constexpr bool is_plain_v = std::is_arithmetic_v<T> || std::is_enum_v<T> || is_handle_v<T>;
 template <typename T>
-inline constexpr bool is_record_v = std::is_class_v<T> && std::is_trivially_copyable_v<T>;
+inline constexpr bool is_record_v = std::is_class_v<T>&& std::is_trivially_copyable_v<T>;
 
 enum class Way { kPlain, kInOut, kArray, kText, kBuffer, kAddress, kUnknown };
 
@@ -135,9 +135,8 @@ bool put_parameter(Writer& out, const Tuple& values) {
 // False: a parameter is beyond all measure.
 template <typename Tuple>
 bool put_parameters(Writer& out, const Tuple& values) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return (put_parameter<I>(out, values) && ...);
-  }(std::make_index_sequence<std::tuple_size_v<Tuple>>());
+  return [&]<std::size_t... I>(std::index_sequence<I...>) { return (put_parameter<I>(out, values) && ...); }
+  (std::make_index_sequence<std::tuple_size_v<Tuple>>());
 }
 
 template <std::size_t I, typename Tuple>
@@ -153,15 +152,15 @@ void get_result(Reader& in, const Tuple& values) {
     if (value == nullptr) return;
     const auto length = static_cast<long long>(std::get<I + 1>(values));
     const std::string text = in.get_text();
-    if (length > 0) std::memcpy(value, text.data(), std::min<std::size_t>(text.size(), static_cast<std::size_t>(length)));
+    if (length > 0)
+      std::memcpy(value, text.data(), std::min<std::size_t>(text.size(), static_cast<std::size_t>(length)));
   }
 }
 
 template <typename Tuple>
 void get_results(Reader& in, const Tuple& values) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (get_result<I>(in, values), ...);
-  }(std::make_index_sequence<std::tuple_size_v<Tuple>>());
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (get_result<I>(in, values), ...); }
+  (std::make_index_sequence<std::tuple_size_v<Tuple>>());
 }
 
 // --- The server's end: each parameter with what it points to. ---
@@ -250,7 +249,11 @@ bool agree(Tuple& held) {
         next.value = static_cast<decltype(next.value)>(kLongestBuffer);
       }
       self.length = next.value > 0 ? static_cast<std::size_t>(next.value) : 0;
-    } else if constexpr (requires { self.value.data(); self.given; typename This::T; }) {
+    } else if constexpr (requires {
+                           self.value.data();
+                           self.given;
+                           typename This::T;
+                         }) {
       if constexpr (std::is_same_v<decltype(next.value), std::size_t>) {
         return !self.given || next.value == self.value.size();
       } else {
@@ -272,7 +275,8 @@ bool serve(Target& target, Status (Target::*method)(P...), Reader& in, Writer& o
     out.put((target.*method)(std::get<I>(held).argument()...));
     (std::get<I>(held).put(out), ...);
     return true;
-  }(std::index_sequence_for<P...>());
+  }
+  (std::index_sequence_for<P...>());
 }
 
 }  // namespace tidegate::sim::remote

@@ -1,7 +1,6 @@
-#include "sim/remote/peer_host.h"
-
 #include <utility>
 
+#include "sim/remote/peer_host.h"
 #include "src/base/peer_memory.h"
 
 namespace tidegate::sim::remote {

@@ -1,6 +1,6 @@
-#include "sim/remote/remote_driver.h"
-
 #include <utility>
+
+#include "sim/remote/remote_driver.h"
 
 namespace tidegate::sim::remote {
 
@@ -52,8 +52,8 @@ cu::Status RemoteDriver::invoke(Status (driver::Driver::*)(P...), const std::tup
   }
 }
 
-#define TG_INVOKE(method, symbol, need, parameters, arguments)                             \
-  cu::Status RemoteDriver::method parameters {                                             \
+#define TG_INVOKE(method, symbol, need, parameters, arguments)                                         \
+  cu::Status RemoteDriver::method parameters {                                                         \
     return invoke<Id::method>(&driver::Driver::method, decltype(std::make_tuple arguments) arguments); \
   }
 TG_CUDA_FUNCTIONS(TG_INVOKE)

@@ -29,8 +29,8 @@ nvml::Status RemoteNvml::invoke(nvml::Status (driver::Nvml::*)(P...), const std:
   }
 }
 
-#define TG_INVOKE(method, symbol, need, parameters, arguments)                             \
-  nvml::Status RemoteNvml::method parameters {                                             \
+#define TG_INVOKE(method, symbol, need, parameters, arguments)                                           \
+  nvml::Status RemoteNvml::method parameters {                                                           \
     return invoke<NvmlId::method>(&driver::Nvml::method, decltype(std::make_tuple arguments) arguments); \
   }
 TG_NVML_FUNCTIONS(TG_INVOKE)

@@ -1,7 +1,6 @@
-#include "sim/remote/serve_call.h"
-
 #include "sim/remote/marshal.h"
 #include "sim/remote/peer_host.h"
+#include "sim/remote/serve_call.h"
 
 namespace tidegate::sim::remote {
 
@@ -102,8 +101,8 @@ bool list_processes(Process& process, Reader& in, Writer& out) {
   if (!in.ok() || count > kMostElements) return false;
   std::vector<nvml::ProcessInfo> infos(count + 1);
   const unsigned room = count;
-  const nvml::Status status = process.nvml().device_get_compute_running_processes_v3(
-      device, counted ? &count : nullptr, listed ? infos.data() : nullptr);
+  const nvml::Status status = process.nvml().device_get_compute_running_processes_v3(device, counted ? &count : nullptr,
+                                                                                     listed ? infos.data() : nullptr);
   out.put(status);
   out.put(count);
   const std::uint32_t told = listed && status != nvml::kUninitialized ? std::min(count, room) : 0;

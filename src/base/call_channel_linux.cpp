@@ -1,5 +1,3 @@
-#include "src/base/call_channel.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -13,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "src/base/call_channel.h"
 
 namespace tidegate::base {
 

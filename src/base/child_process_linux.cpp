@@ -1,5 +1,3 @@
-#include "src/base/child_process.h"
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -8,6 +6,8 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "src/base/child_process.h"
 
 namespace tidegate::base {
 
@@ -66,8 +66,8 @@ Result<int> spawn_program(const std::vector<std::string>& words, const std::map<
   posix_spawnattr_setsigmask(&attributes, &mask);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  const int fault = ::posix_spawnp(&pid, words[0].c_str(), nullptr, &attributes, pointers(words).data(),
-                                   pointers(variables).data());
+  const int fault =
+      ::posix_spawnp(&pid, words[0].c_str(), nullptr, &attributes, pointers(words).data(), pointers(variables).data());
   posix_spawnattr_destroy(&attributes);
   if (fault == 0) return static_cast<int>(pid);
   return Error{fault == ENOENT ? Errc::kNotFound : Errc::kIo, words[0] + ": " + std::strerror(fault)};

@@ -1,6 +1,6 @@
-#include "src/base/file_handle.h"
-
 #include <unistd.h>
+
+#include "src/base/file_handle.h"
 
 namespace tidegate::base {
 

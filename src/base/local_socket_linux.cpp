@@ -1,5 +1,3 @@
-#include "src/base/local_socket.h"
-
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -12,6 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "src/base/local_socket.h"
 
 namespace tidegate::base {
 

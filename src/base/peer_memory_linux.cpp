@@ -1,8 +1,8 @@
-#include "src/base/peer_memory.h"
-
 #include <algorithm>
 
 #include <sys/uio.h>
+
+#include "src/base/peer_memory.h"
 
 namespace tidegate::base {
 

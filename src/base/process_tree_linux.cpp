@@ -1,5 +1,3 @@
-#include "src/base/process_tree.h"
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/file_handle.h"
+#include "src/base/process_tree.h"
 
 namespace tidegate::base {
 
@@ -74,7 +73,8 @@ Sleeper look_at(const std::string& folder, int thread) {
   const std::size_t at = text.find("\nState:\t");
   if (at == std::string::npos) return sleeper;
   sleeper.state = text[at + std::strlen("\nState:\t")];
-  sleeper.switches = number_after(text, "\nvoluntary_ctxt_switches:") + number_after(text, "\nnonvoluntary_ctxt_switches:");
+  sleeper.switches =
+      number_after(text, "\nvoluntary_ctxt_switches:") + number_after(text, "\nnonvoluntary_ctxt_switches:");
   return sleeper;
 }
 

@@ -3,9 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include <sys/wait.h>
-
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include "tests/support/temp_folder.h"
 
@@ -70,9 +69,8 @@ TEST(SimExec, SameSeedSameRunWithFourProcesses) {
   const test::TempFolder folder;
   const std::string script = folder.write("four.sh", "for i in 1 2 3 4; do " + client("work $i") + " & done; wait\n");
   const auto results = [&](const std::string& seed) {
-    const Outcome outcome = sim_exec("--seed " + seed + " --hazards " + folder.path("hazards") + " --trace " +
-                                         folder.path("trace"),
-                                     "sh " + script);
+    const Outcome outcome = sim_exec(
+        "--seed " + seed + " --hazards " + folder.path("hazards") + " --trace " + folder.path("trace"), "sh " + script);
     EXPECT_EQ(outcome.status, 0) << outcome.output;
     EXPECT_EQ(outcome.output.find("mem_alloc"), std::string::npos) << outcome.output;
     return std::pair(test::read_file(folder.path("hazards")), test::read_file(folder.path("trace")));
@@ -101,17 +99,14 @@ TEST(SimExec, OutlivesClientsThatAreKilledAnywhere) {
 
 TEST(SimExec, WritesTheHazardsOfACommandThatFails) {
   const test::TempFolder folder;
-  const Outcome outcome =
-      sim_exec("--hazards " + folder.path("hazards"), "sh -c '" + client("work 1") + "; exit 3'");
+  const Outcome outcome = sim_exec("--hazards " + folder.path("hazards"), "sh -c '" + client("work 1") + "; exit 3'");
   EXPECT_EQ(outcome.status, 3) << outcome.output;
   const std::string written = test::read_file(folder.path("hazards"));
   EXPECT_NE(written.find("\"rule\": \"UNWRITTEN\""), std::string::npos) << written;
   EXPECT_NE(written.find("\"mem_alloc\": "), std::string::npos) << written;
 }
 
-TEST(SimExec, ServesInRealTimeToo) {
-  EXPECT_EQ(sim_exec("--real-time", client("work 1")).status, 0);
-}
+TEST(SimExec, ServesInRealTimeToo) { EXPECT_EQ(sim_exec("--real-time", client("work 1")).status, 0); }
 
 TEST(SimExec, PassesSignalsOn) {
   const Outcome outcome =

@@ -104,7 +104,8 @@ int share() {
   to_child.tell();
   to_parent.hear();
   const Bytes after = card.free();
-  must(before - after == kHeld, "the other's " + std::to_string(kHeld) + " bytes look like " + std::to_string(before - after));
+  must(before - after == kHeld,
+       "the other's " + std::to_string(kHeld) + " bytes look like " + std::to_string(before - after));
 
   auto& nvml = card.backend->nvml();
   must(nvml.init() == nvml::kSuccess, "nvmlInit");
