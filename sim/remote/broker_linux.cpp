@@ -271,6 +271,7 @@ base::Nanos Broker::step(base::Nanos) {
     for (const auto& channel : client->channels) {
       channel->closed = true;
       if (!channel->started) channel->finished = true;
+      if (!channel->busy && channel->line->requested()) channel->line->reply({});  // it need not find out by itself
       executor_.notify_all(channel->point);
     }
   }
