@@ -7,6 +7,7 @@
 #include "cli/inspect_command.h"
 #include "cli/load_command.h"
 #include "cli/run_command.h"
+#include "cli/sim_exec.h"
 #include "tidegate_build.h"
 
 namespace {
@@ -21,7 +22,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 all is well; 1 wrong contents, a hazard, or a run that failed; 2 bad usage or bad input;\n"
-      "128 + the signal's number where one stopped it.");
+      "128 + the signal's number where one stopped it. sim exec: the command's own.");
 
   tidegate::cli::RunArguments run;
   CLI::App* run_app = tidegate::cli::add_run_command(app, run);
@@ -29,6 +30,8 @@ int main(int argc, char** argv) {
   CLI::App* inspect_app = tidegate::cli::add_inspect_command(app, inspect);
   tidegate::cli::LoadArguments load;
   CLI::App* load_app = tidegate::cli::add_load_command(app, load);
+  tidegate::cli::SimExecArguments sim_exec;
+  CLI::App* sim_exec_app = tidegate::cli::add_sim_exec_command(app, sim_exec);
 
   try {
     app.parse(argc, argv);
@@ -45,5 +48,6 @@ int main(int argc, char** argv) {
   if (run_app->parsed()) return tidegate::cli::run_command(run);
   if (inspect_app->parsed()) return tidegate::cli::inspect_command(inspect);
   if (load_app->parsed()) return tidegate::cli::load_command(load);
+  if (sim_exec_app->parsed()) return tidegate::cli::sim_exec_command(sim_exec);
   return kBadUsage;
 }

@@ -77,6 +77,10 @@ foreach(entry IN LISTS entries)
     include(TidegateFrontPrograms)
   endif()
 
+  if(name STREQUAL "broker")
+    include(TidegateBrokerPrograms)
+  endif()
+
   # Tests that start the program or load the library find them up to date.
   add_dependencies(test_${name} tidegate_shared)
   if(TARGET tidegate_cli)

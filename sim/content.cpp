@@ -14,7 +14,7 @@ constexpr std::uint64_t kSourceFactor = 0xC2B2AE3D27D4EB4Full;
 constexpr std::uint64_t kPositionFactor = 0x165667B19E3779F9ull;
 }  // namespace
 
-void Content::put(Bytes at, const Piece& piece) {
+void Content::put(Bytes at, const Piece& piece, HostAccess& host) {
   Body body{piece.kind, 0, 0, 0};
   switch (piece.kind) {
     case PieceKind::kUnwritten:
@@ -28,11 +28,8 @@ void Content::put(Bytes at, const Piece& piece) {
       break;
     case PieceKind::kBytes: {
       unsigned char* base = backing_.ensure(map_.size());
-      if (base == nullptr) {
-        body.kind = PieceKind::kUnwritten;  // the host has no memory left; the next reader is told
-      } else {
-        std::memmove(base + at, piece.data, piece.length);
-      }
+      // Without memory for it, or a source: the next reader is told.
+      if (base == nullptr || !host.read(base + at, piece.data, piece.length)) body.kind = PieceKind::kUnwritten;
       break;
     }
   }

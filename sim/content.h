@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sim/backing.h"
+#include "sim/host_access.h"
 #include "sim/interval_map.h"
 
 namespace tidegate::sim {
@@ -26,8 +27,9 @@ class Content {
  public:
   explicit Content(Bytes size) : map_(size, Body{}) {}
 
-  // Stores `piece` (its data copied) at [at, at + piece.length).
-  void put(Bytes at, const Piece& piece);
+  // Stores `piece` (its data copied) at [at, at + piece.length). `host`: its data are an address there, and are left
+  // unwritten where they cannot be read.
+  void put(Bytes at, const Piece& piece, HostAccess& host = direct_host_access());
 
   // Calls visit(Piece) for each run in [begin, end), in order. Data pointers hold until the content is destroyed.
   template <typename F>

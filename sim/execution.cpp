@@ -12,14 +12,15 @@ namespace {
 // Writes pieces one after the other along the spans of a destination.
 class SpanWriter {
  public:
-  explicit SpanWriter(const std::vector<Span>& spans) : spans_(spans) {}
+  explicit SpanWriter(const std::vector<Span>& spans, HostAccess& host = direct_host_access())
+      : spans_(spans), host_(host) {}
 
   void put(Piece piece) {
     while (piece.length > 0 && index_ < spans_.size()) {
       const Span& span = spans_[index_];
       Piece part = piece;
       part.length = std::min(piece.length, span.length - done_);
-      span.block().content.put(span.offset + done_, part);
+      span.block().content.put(span.offset + done_, part, host_);
       done_ += part.length;
       piece.length -= part.length;
       if (piece.kind == PieceKind::kTag) piece.source_offset += part.length;
@@ -33,6 +34,7 @@ class SpanWriter {
 
  private:
   const std::vector<Span>& spans_;
+  HostAccess& host_;
   std::size_t index_ = 0;
   Bytes done_ = 0;
 };
@@ -40,6 +42,17 @@ class SpanWriter {
 template <typename F>
 void for_each_piece(const std::vector<Span>& spans, F&& visit) {
   for (const Span& span : spans) span.block().content.for_each(span.offset, span.offset + span.length, visit);
+}
+
+void fill_host(HostAccess& host, unsigned char* at, unsigned char value, Bytes bytes) {
+  unsigned char block[4096];
+  std::memset(block, value, sizeof block);
+  while (bytes > 0) {
+    const Bytes part = std::min<Bytes>(bytes, sizeof block);
+    if (!host.write(at, block, part)) return;
+    at += part;
+    bytes -= part;
+  }
 }
 
 std::string describe(const Op& op) {
@@ -94,9 +107,10 @@ void World::add_result(Op& op) {
 
 void World::finished(Op& op, base::Nanos) {
   if (options.trace) log("end " + describe(op));
+  HostAccess& host = op.stream->context->process->host_memory;
   switch (op.kind) {
     case OpKind::kCopyH2D: {
-      SpanWriter writer(op.destination);
+      SpanWriter writer(op.destination, host);
       for (const Piece& piece : op.host_source) writer.put(piece);
       break;
     }
@@ -114,9 +128,9 @@ void World::finished(Op& op, base::Nanos) {
       Bytes tagged = 0;
       for_each_piece(op.source, [&](const Piece& piece) {
         if (piece.kind == PieceKind::kBytes) {
-          std::memcpy(at, piece.data, piece.length);
+          (void)host.write(at, piece.data, piece.length);
         } else {
-          std::memset(at, piece.kind == PieceKind::kFill ? piece.fill : 0, piece.length);
+          fill_host(host, at, piece.kind == PieceKind::kFill ? piece.fill : 0, piece.length);
         }
         if (piece.kind == PieceKind::kTag) tagged += piece.length;
         at += piece.length;

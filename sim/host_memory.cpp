@@ -1,25 +1,12 @@
 #include "sim/host_memory.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 
 namespace tidegate::sim {
 
 namespace {
 std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
-
-constexpr std::size_t kPageBytes = 4096;
-
-// Lazily committed where the system does so for large blocks, as the C library does on the systems we run on.
-void* page_alloc(Bytes size) {
-  return ::operator new (static_cast<std::size_t>(round_up(size, kPageBytes)), std::align_val_t{kPageBytes},
-                         std::nothrow);
-}
-
-void page_free(std::uintptr_t base) {
-  ::operator delete (reinterpret_cast<void*>(base), std::align_val_t{kPageBytes});  // NOLINT: our own address
-}
+void* pointer_to(std::uintptr_t address) { return reinterpret_cast<void*>(address); }  // NOLINT: one we were given
 }  // namespace
 
 bool DeclaredMemory::declare(const void* base, Bytes size, std::uint64_t tag, std::vector<RealRange> real,
@@ -100,28 +87,32 @@ PinnedMemory::~PinnedMemory() { clear(); }
 
 void PinnedMemory::clear() {
   for (const auto& [base, range] : ranges_) {
-    if (range.kind == Kind::kAllocated) page_free(base);
+    if (range.kind == Kind::kAllocated) host_.release(pointer_to(base));
   }
   ranges_.clear();
   bytes_ = 0;
 }
 
 void* PinnedMemory::allocate(Bytes size) {
-  void* memory = page_alloc(size);
-  if (memory == nullptr) return nullptr;
+  void* memory = host_.allocate(size);
+  if (memory == nullptr || overlaps(address_of(memory), size)) return nullptr;
   ranges_[address_of(memory)] = {size, Kind::kAllocated};
   bytes_ += size;
   return memory;
 }
 
+bool PinnedMemory::overlaps(std::uintptr_t begin, Bytes size) const {
+  if (begin + size < begin) return true;
+  const auto next = ranges_.upper_bound(begin);
+  if (next != ranges_.end() && next->first < begin + size) return true;
+  if (next == ranges_.begin()) return false;
+  const auto before = std::prev(next);
+  return before->first + before->second.size > begin;
+}
+
 bool PinnedMemory::add_registered(void* base, Bytes size) {
   const std::uintptr_t begin = address_of(base);
-  const auto next = ranges_.upper_bound(begin);
-  if (next != ranges_.end() && next->first < begin + size) return false;
-  if (next != ranges_.begin()) {
-    const auto before = std::prev(next);
-    if (before->first + before->second.size > begin) return false;
-  }
+  if (overlaps(begin, size)) return false;
   ranges_[begin] = {size, Kind::kRegistered};
   bytes_ += size;
   return true;
@@ -136,7 +127,7 @@ void PinnedMemory::remove(const void* base) {
   const auto found = ranges_.find(address_of(base));
   if (found == ranges_.end()) return;
   bytes_ -= found->second.size;
-  if (found->second.kind == Kind::kAllocated) page_free(found->first);
+  if (found->second.kind == Kind::kAllocated) host_.release(pointer_to(found->first));
   ranges_.erase(found);
 }
 
@@ -145,7 +136,8 @@ bool PinnedMemory::covers(const void* begin, Bytes bytes) const {
   auto found = ranges_.upper_bound(at);
   if (found == ranges_.begin()) return false;
   --found;
-  return at + bytes <= found->first + found->second.size;
+  const Bytes offset = at - found->first;
+  return offset <= found->second.size && bytes <= found->second.size - offset;
 }
 
 }  // namespace tidegate::sim

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/content.h"
+#include "sim/host_access.h"
 
 namespace tidegate::sim {
 
@@ -48,8 +49,9 @@ class DeclaredMemory {
 // One process's page-locked memory.
 class PinnedMemory {
  public:
+  // `host` must outlive it; it makes what allocate() answers.
+  explicit PinnedMemory(HostAccess& host) : host_(host) {}
   ~PinnedMemory();
-  PinnedMemory() = default;
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
@@ -59,7 +61,7 @@ class PinnedMemory {
     Kind kind = Kind::kAllocated;
   };
 
-  void* allocate(Bytes size);                         // null: the system refuses
+  void* allocate(Bytes size);                         // null: refused
   bool add_registered(void* base, Bytes size);        // false: overlaps pinned memory
   const Range* find(const void* base) const;          // that begins there
   void remove(const void* base);                      // frees what allocate() made
@@ -68,6 +70,9 @@ class PinnedMemory {
   Bytes bytes() const { return bytes_; }
 
  private:
+  bool overlaps(std::uintptr_t begin, Bytes size) const;
+
+  HostAccess& host_;
   std::map<std::uintptr_t, Range> ranges_;
   Bytes bytes_ = 0;
 };

@@ -35,10 +35,10 @@ int Machine::add_card(const Profile& profile) {
 const Profile& Machine::profile(int card) const { return world_->cards.at(static_cast<std::size_t>(card))->profile; }
 cu::Uuid Machine::uuid(int card) const { return world_->cards.at(static_cast<std::size_t>(card))->uuid; }
 
-Process& Machine::start_process(const std::string& name, int pid) {
+Process& Machine::start_process(const std::string& name, int pid, std::unique_ptr<HostAccess> host) {
   const base::Lock lock(world_->mutex);
-  const int id = static_cast<int>(world_->processes.size()) + 1;
-  world_->processes.push_back(std::make_unique<Process>(*world_, id, name, pid));
+  const int id = ++world_->last_process;
+  world_->processes.push_back(std::make_unique<Process>(*world_, id, name, pid, std::move(host)));
   if (world_->options.trace) world_->log("process " + std::to_string(id) + " starts: " + name);
   return *world_->processes.back();
 }
@@ -48,6 +48,17 @@ void Machine::kill(Process& process) {
   world_->advance();
   if (world_->options.trace) world_->log("process " + std::to_string(process.id()) + " is killed");
   process.die();
+}
+
+void Machine::forget(Process& process) {
+  const base::Lock lock(world_->mutex);
+  assert(process.dead);
+  std::erase_if(world_->processes, [&](const auto& known) { return known.get() == &process; });
+}
+
+void Machine::end_thread(Process& process) {
+  const base::Lock lock(world_->mutex);
+  process.threads.erase(world_->executor.caller_id());
 }
 
 bool Machine::declare_tagged_host(const void* base, Bytes size, std::uint64_t tag, std::vector<RealRange> real,

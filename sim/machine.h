@@ -31,10 +31,15 @@ class Machine {
   const Profile& profile(int card = 0) const;
   cu::Uuid uuid(int card = 0) const;
 
-  // The process lives as long as the machine; ids count from 1. `pid`: what NVML calls it; 0: its id.
-  Process& start_process(const std::string& name, int pid = 0);
+  // The process lives as long as the machine, or until it is forgotten; ids count from 1. `pid`: what NVML calls it; 0:
+  // its id. `host`: how its host memory is reached; null: as ours.
+  Process& start_process(const std::string& name, int pid = 0, std::unique_ptr<HostAccess> host = nullptr);
   // As if it were killed: its work vanishes, its memory is free, calls in progress answer DEINITIALIZED.
   void kill(Process& process);
+  // Destroys a killed process. No call of it may be in progress.
+  void forget(Process& process);
+  // The calling thread or activity makes no further call in `process`: what the driver keeps for it may go.
+  void end_thread(Process& process);
 
   // Declares that [base, base + size) of host memory holds tag `tag` from offset 0 on, except in the `real` ranges
   // (ordered, apart, non-empty), which hold real bytes. The tagged part is never touched and may be address space

@@ -12,9 +12,12 @@ constexpr Bytes kSpace = Bytes{1} << 40;
 cu::DevicePtr space_base(int id) { return kSpace * (1 + static_cast<Bytes>(id) % 64); }
 }  // namespace
 
-Process::Process(World& the_world, int id, std::string name, int pid)
+Process::Process(World& the_world, int id, std::string name, int pid, std::unique_ptr<HostAccess> the_host)
     : world(the_world),
       space(space_base(id), kSpace),
+      own_host(std::move(the_host)),
+      host_memory(own_host ? *own_host : direct_host_access()),
+      pinned(host_memory),
       id_(id),
       pid_(pid == 0 ? id : pid),
       name_(std::move(name)),

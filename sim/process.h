@@ -23,8 +23,8 @@ class SimNvml;
 
 class Process {
  public:
-  // `pid`: what NVML calls it; 0: its id.
-  Process(World& world, int id, std::string name, int pid = 0);
+  // `pid`: what NVML calls it; 0: its id. `host`: its host memory; null: the world's own address space.
+  Process(World& world, int id, std::string name, int pid = 0, std::unique_ptr<HostAccess> host = nullptr);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -74,6 +74,8 @@ class Process {
   std::unordered_map<cu::MemHandle, std::shared_ptr<PhysicalBlock>> handles;
   std::map<std::uint64_t, std::shared_ptr<MemPool>> pools;
   AddressSpace space;
+  const std::unique_ptr<HostAccess> own_host;
+  HostAccess& host_memory;
   PinnedMemory pinned;
   std::map<int, SubAllocator> small;                               // of cuMemAlloc, per card
   std::map<cu::DevicePtr, std::shared_ptr<PhysicalBlock>> chunks;  // behind every SubAllocator's chunk

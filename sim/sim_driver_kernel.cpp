@@ -1,6 +1,5 @@
 // Modules and kernels.
 #include <algorithm>
-#include <cstring>
 
 #include "sim/ptx.h"
 #include "sim/sim_call.h"
@@ -68,8 +67,11 @@ cu::Status SimDriver::launch_kernel(Function function, unsigned grid_x, unsigned
     if (params == nullptr || extra != nullptr) return cu::kInvalidValue;
     std::uint64_t values[3] = {};
     for (std::size_t i = 0; i < builtin(kernel).parameters; ++i) {
-      if (params[i] == nullptr) return cu::kInvalidValue;
-      std::memcpy(&values[i], params[i], sizeof values[i]);
+      const void* parameter = nullptr;
+      if (!process_.host_memory.read(&parameter, params + i, sizeof parameter) || parameter == nullptr ||
+          !process_.host_memory.read(&values[i], parameter, sizeof values[i])) {
+        return cu::kInvalidValue;
+      }
     }
     std::shared_ptr<sim::Stream> stream;
     cu::Status status = find_stream(call, handle, stream);

@@ -56,7 +56,9 @@ CardState* SimNvml::card_of(nvml::Device device) const {
   return world_.cards[index].get();
 }
 
-const char* SimNvml::error_string(nvml::Status status) {
+const char* SimNvml::error_string(nvml::Status status) { return nvml_error_text(status); }
+
+const char* nvml_error_text(nvml::Status status) {
   switch (status) {
     case nvml::kSuccess:
       return "Success";

@@ -8,6 +8,9 @@
 
 namespace tidegate::sim {
 
+// nvmlErrorString; lives for ever.
+const char* nvml_error_text(nvml::Status status);
+
 class SimNvml final : public driver::Nvml {
  public:
   SimNvml(World& world, Process& process);

@@ -27,6 +27,7 @@ struct World final : OpEffects {
   base::WaitPoint changed;  // notified when something ended other than by the passing of time
   std::vector<std::unique_ptr<CardState>> cards;
   std::vector<std::unique_ptr<Process>> processes;
+  int last_process = 0;  // the id last given
   Timeline timeline;
   DeclaredMemory declared;
   Hazards hazards;

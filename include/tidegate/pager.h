@@ -49,7 +49,7 @@ enum class Policy {
 };
 
 struct PagerOptions {
-  Bytes budget = 0;  // bytes this pager may hold; 0: what the device has free, less the standing allowance
+  Bytes budget = 0;            // bytes this pager may hold; 0: what the device has free, less the standing allowance
   std::optional<Mode> mode{};  // unset: mode_from_environment()
   Policy policy = Policy::kScatter;
   Bytes frame_bytes = 0;           // 0: 16 MiB on cards under 8 GiB, else 32 MiB (docs/frames.md has the measurement)

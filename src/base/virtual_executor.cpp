@@ -19,7 +19,8 @@ Nanos real_now() {
 }  // namespace
 
 struct VirtualExecutor::Thread {
-  std::size_t index = 0;
+  std::uint64_t index = 0;
+  std::thread native;  // of those that start() made
   bool finished = false;
   bool parked = false;  // waiting on `point` (or asleep if point is null)
   const WaitPoint* point = nullptr;
@@ -41,7 +42,10 @@ VirtualExecutor::VirtualExecutor(Options options)
   tls_executor = this;
 }
 
-VirtualExecutor::~VirtualExecutor() { tls_executor = previous_; }
+VirtualExecutor::~VirtualExecutor() {
+  join_finished();
+  tls_executor = previous_;
+}
 
 void VirtualExecutor::advance_to(Nanos time) {
   if (time <= now_) return;
@@ -85,6 +89,7 @@ void VirtualExecutor::step_task(std::size_t index) {
 
 void VirtualExecutor::reschedule(Thread& self) {
   for (;;) {
+    if (outside_ != nullptr) outside_->settle();
     // The earliest due activity; ties are broken by the seed, evenly.
     Nanos best = kNever;
     std::uint64_t equals = 0;
@@ -114,6 +119,7 @@ void VirtualExecutor::reschedule(Thread& self) {
         chosen_task = tasks_.size();
       }
     }
+    if (outside_ != nullptr && wait_outside(best)) continue;
     if (best == kNever) {
       deadlock();
       return;
@@ -127,6 +133,20 @@ void VirtualExecutor::reschedule(Thread& self) {
     hand_over(self, *chosen_thread);
     return;  // the turn came back: whoever handed it over chose us
   }
+}
+
+// True: there was something to wait for outside, so that the decision is to be made anew.
+bool VirtualExecutor::wait_outside(Nanos until) {
+  if (options_.pace <= 0) {
+    if (until == kNever) outside_->wait(kNever);
+    return until == kNever;
+  }
+  const auto pace = [this](Nanos real) { return static_cast<Nanos>(static_cast<double>(real) * options_.pace); };
+  now_ = std::max(now_, std::min(until, pace(real_now() - real_origin_)));
+  if (until <= now_) return false;
+  const Nanos left = until == kNever ? kNever : static_cast<Nanos>(static_cast<double>(until - now_) / options_.pace);
+  outside_->wait(left);
+  return true;
 }
 
 void VirtualExecutor::hand_over(Thread& from, Thread& to) {
@@ -234,6 +254,36 @@ std::uint64_t VirtualExecutor::caller_id() {
   return running_->index;
 }
 
+void VirtualExecutor::run_body(Thread& self, const std::function<void()>& body) {
+  {
+    std::unique_lock<std::mutex> lock(self.mutex);
+    self.turn.wait(lock, [&] { return self.has_turn; });
+  }
+  tls_executor = this;
+  body();
+  self.finished = true;
+  pending_ = 0;
+  reschedule(self);  // hands the turn on and returns at once, because the thread is finished
+  tls_executor = nullptr;
+}
+
+void VirtualExecutor::start(std::function<void()> body) {
+  auto thread = std::make_unique<Thread>();
+  thread->index = next_thread_id_++;
+  thread->ready_at = now();
+  Thread* self = thread.get();
+  threads_.push_back(std::move(thread));
+  self->native = std::thread([this, self, body = std::move(body)] { run_body(*self, body); });
+}
+
+void VirtualExecutor::join_finished() {
+  std::erase_if(threads_, [this](const std::unique_ptr<Thread>& thread) {
+    if (!thread->finished || thread.get() == running_ || !thread->native.joinable()) return false;
+    thread->native.join();
+    return true;
+  });
+}
+
 void VirtualExecutor::run_threads(std::vector<std::function<void()>> bodies) {
   assert(running_ == threads_[0].get() && threads_.size() == 1 && "run_threads is for virtual thread 0");
   std::vector<std::thread> native;
@@ -249,17 +299,10 @@ void VirtualExecutor::run_threads(std::vector<std::function<void()>> bodies) {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     Thread* self = threads_[i + 1].get();
     native.emplace_back([this, self, &bodies, i, &remaining, &all_done] {
-      {
-        std::unique_lock<std::mutex> lock(self->mutex);
-        self->turn.wait(lock, [&] { return self->has_turn; });
-      }
-      tls_executor = this;
-      bodies[i]();
-      self->finished = true;
-      if (--remaining == 0) notify_all(all_done);
-      if (pending_ > 0) pending_ = 0;
-      reschedule(*self);  // hands the turn on and returns at once, because the thread is finished
-      tls_executor = nullptr;
+      run_body(*self, [&] {
+        bodies[i]();
+        if (--remaining == 0) notify_all(all_done);
+      });
     });
   }
   mutex.lock();

@@ -29,6 +29,19 @@ struct VirtualOptions {
   double pace = 0;
 };
 
+// What a virtual world waits for that is not in it: programs whose calls become work of the world (sim/remote). Both
+// functions run on whoever decides what runs next, with no lock held; they may wake tasks, notify wait points and
+// start() activities, and do nothing else to the world.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  // Before each decision: lets in what has arrived, once it is certain that nothing else can arrive before the world
+  // goes on.
+  virtual void settle() = 0;
+  // Nobody can run before `timeout` (kNever: ever), in real nanoseconds: waits for that, or for something to arrive.
+  virtual void wait(Nanos timeout) = 0;
+};
+
 class VirtualExecutor final : public Executor {
  public:
   using Options = VirtualOptions;
@@ -39,6 +52,13 @@ class VirtualExecutor final : public Executor {
   // Runs each function on a virtual thread of its own, starting now; returns when all have returned. Virtual thread 0
   // only.
   void run_threads(std::vector<std::function<void()>> bodies);
+  // The world is part of a larger one. It must outlive the executor's use; null: no longer. With a pace, time that
+  // passes outside passes here too.
+  void set_outside(Outside* outside) { outside_ = outside; }
+  // A further activity, on an OS thread of its own, from now on. From an activity or a task's step.
+  void start(std::function<void()> body);
+  // Joins the OS threads of those that have returned.
+  void join_finished();
   // Parks the caller until `time`.
   void sleep_until(Nanos time);
 
@@ -82,6 +102,8 @@ class VirtualExecutor final : public Executor {
   void step_task(std::size_t index);
   void advance_to(Nanos time);
   void hand_over(Thread& from, Thread& to);
+  void run_body(Thread& self, const std::function<void()>& body);
+  bool wait_outside(Nanos until);
   void deadlock();
   TaskEntry* find(const Task& task);
 
@@ -99,6 +121,8 @@ class VirtualExecutor final : public Executor {
   VirtualExecutor* previous_ = nullptr;  // worlds nest in tests: the one that was current before this one
   std::function<void(const std::string&)> deadlock_handler_;
   Nanos real_origin_ = 0;
+  Outside* outside_ = nullptr;
+  std::uint64_t next_thread_id_ = 1;
 };
 
 }  // namespace tidegate::base

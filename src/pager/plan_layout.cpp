@@ -44,7 +44,7 @@ class Gaps {
     by_size_.emplace(end - begin, begin);
   }
 
-  std::map<Bytes, Bytes> by_begin_;             // begin to end
+  std::map<Bytes, Bytes> by_begin_;            // begin to end
   std::set<std::pair<Bytes, Bytes>> by_size_;  // (size, begin)
 };
 
