@@ -48,8 +48,13 @@ cu::Status SimDriver::mem_address_reserve(DevicePtr* ptr, std::size_t bytes, std
 }
 
 cu::Status SimDriver::mem_address_free(DevicePtr ptr, std::size_t bytes) {
-  return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes),
-                  [&](Call&) { return process_.space.unreserve(ptr, bytes) ? cu::kSuccess : cu::kInvalidValue; });
+  return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes), [&](Call&) {
+    if (!process_.space.unreserve(ptr, bytes)) return cu::kInvalidValue;
+    for (const auto& card : world_.cards) {
+      card->personality->address_freed(process_, ptr, bytes, world_.timeline.now());
+    }
+    return cu::kSuccess;
+  });
 }
 
 cu::Status SimDriver::mem_create(MemHandle* handle, std::size_t bytes, const MemProp* prop, unsigned long long flags) {
@@ -60,7 +65,8 @@ cu::Status SimDriver::mem_create(MemHandle* handle, std::size_t bytes, const Mem
     if (status != cu::kSuccess) return status;
     const Bytes grain = world_.cards[static_cast<std::size_t>(prop->location.id)]->profile.granularity;
     if (bytes == 0 || bytes % grain != 0) return cu::kInvalidValue;
-    const std::shared_ptr<PhysicalBlock> block = world_.create_block(call.process, prop->location.id, bytes, status);
+    const std::shared_ptr<PhysicalBlock> block =
+        world_.create_block(call.process, prop->location.id, HoldingKind::kVmm, bytes, status);
     if (block == nullptr) return status;
     block->handles = 1;
     *handle = process_.new_handle();
@@ -133,26 +139,29 @@ cu::Status SimDriver::mem_set_access(DevicePtr ptr, std::size_t bytes, const Mem
     const base::Lock lock(world_.mutex);
     mapping_count = process_.space.count(ptr, bytes);
   }
-  return run_call(world_, process_, Id::mem_set_access, cost_of(world_, Id::mem_set_access, bytes, mapping_count),
-                  [&](Call&) {
-                    ++process_.counters.mapping_calls;
-                    if (access == nullptr || count == 0) return cu::kInvalidValue;
-                    const auto mappings = process_.space.whole(ptr, bytes);
-                    if (mappings.empty()) return cu::kInvalidValue;
-                    for (std::size_t i = 0; i < count; ++i) {
-                      const cu::MemAccessFlags flags = access[i].flags;
-                      if (flags != cu::kAccessNone && flags != cu::kAccessRead && flags != cu::kAccessReadWrite)
-                        return cu::kInvalidValue;
-                      if (card_of(world_, access[i].location) < 0) return cu::kInvalidDevice;
-                    }
-                    for (const auto& mapping : mappings) {
-                      for (std::size_t i = 0; i < count; ++i) {
-                        mapping->access[static_cast<std::size_t>(access[i].location.id)] =
-                            static_cast<std::uint8_t>(access[i].flags);
-                      }
-                    }
-                    return cu::kSuccess;
-                  });
+  return run_call(
+      world_, process_, Id::mem_set_access, cost_of(world_, Id::mem_set_access, bytes, mapping_count), [&](Call&) {
+        ++process_.counters.mapping_calls;
+        if (access == nullptr || count == 0) return cu::kInvalidValue;
+        const auto mappings = process_.space.whole(ptr, bytes);
+        if (mappings.empty()) return cu::kInvalidValue;
+        for (std::size_t i = 0; i < count; ++i) {
+          const cu::MemAccessFlags flags = access[i].flags;
+          if (flags != cu::kAccessNone && flags != cu::kAccessRead && flags != cu::kAccessReadWrite)
+            return cu::kInvalidValue;
+          if (card_of(world_, access[i].location) < 0) return cu::kInvalidDevice;
+        }
+        for (const auto& mapping : mappings) {
+          const auto& card = world_.cards[static_cast<std::size_t>(mapping->block->card)];
+          const cu::Status status = card->personality->set_access(process_, *mapping, world_.timeline.now());
+          if (status != cu::kSuccess) return status;
+          for (std::size_t i = 0; i < count; ++i) {
+            mapping->access[static_cast<std::size_t>(access[i].location.id)] =
+                static_cast<std::uint8_t>(access[i].flags);
+          }
+        }
+        return cu::kSuccess;
+      });
 }
 
 }  // namespace tidegate::sim
