@@ -17,6 +17,7 @@ struct Mapping;
 struct Op;
 struct World;
 class Process;
+class WddmPersonality;
 
 struct MemInfo {
   Bytes free = 0;
@@ -36,6 +37,7 @@ class Personality {
  public:
   virtual ~Personality() = default;
   virtual const char* name() const = 0;
+  virtual WddmPersonality* as_wddm() { return nullptr; }
 
   // `process` wants `holding.bytes` of the card: charges them, or answers kOutOfMemory and changes nothing.
   virtual cu::Status create(Process& process, Holding& holding, base::Nanos now) = 0;
@@ -49,13 +51,18 @@ class Personality {
   // cuMemSetAccess for the card on one mapping; anything but kSuccess leaves the mapping as it was.
   virtual cu::Status set_access(Process&, const Mapping&, base::Nanos) { return cu::kSuccess; }
   virtual void unmapped(Process&, const Mapping&, base::Nanos) {}
-  virtual void address_freed(Process&, cu::DevicePtr, Bytes, base::Nanos) {}
+  // A reservation is freed; `mapped`: refused, because something is mapped there.
+  virtual void address_freed(Process&, bool) {}
   // Whether addresses that were freed are the first to be handed out again.
   virtual bool reuses_addresses() const { return false; }
   // `op`, whose turn has come, may start at the time answered.
   virtual base::Nanos schedule(Op&, base::Nanos now) { return now; }
   // May page-lock `bytes` in one call more.
   virtual bool admits_pinned(Process&, Bytes) { return true; }
+  // W-39: whether mappings keep memory whose handles are gone.
+  virtual bool mappings_keep_memory() const { return true; }
+  // W-40: whether unmapping waits for the work that uses the memory.
+  virtual bool unmap_waits() const { return false; }
   // W-43: whether a synchronise call gives back what pools hold above their threshold.
   virtual bool trims_pools() const { return true; }
 

@@ -1,4 +1,6 @@
 // Physical memory and addresses apart: reserve, create, map, set access, unmap, release (rules C-2, C-3, L-7, L-9).
+#include <algorithm>
+
 #include "sim/sim_call.h"
 
 namespace tidegate::sim {
@@ -49,11 +51,10 @@ cu::Status SimDriver::mem_address_reserve(DevicePtr* ptr, std::size_t bytes, std
 
 cu::Status SimDriver::mem_address_free(DevicePtr ptr, std::size_t bytes) {
   return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes), [&](Call&) {
-    if (!process_.space.unreserve(ptr, bytes)) return cu::kInvalidValue;
-    for (const auto& card : world_.cards) {
-      card->personality->address_freed(process_, ptr, bytes, world_.timeline.now());
-    }
-    return cu::kSuccess;
+    const bool mapped = process_.space.count(ptr, bytes) > 0;
+    const bool freed = process_.space.unreserve(ptr, bytes);
+    if (freed || mapped) world_.cards.front()->personality->address_freed(process_, mapped);
+    return freed ? cu::kSuccess : cu::kInvalidValue;
   });
 }
 
@@ -127,6 +128,12 @@ cu::Status SimDriver::mem_unmap(DevicePtr ptr, std::size_t bytes) {
     if (mappings.empty()) return cu::kInvalidValue;
     for (const auto& mapping : mappings) {
       if (mapping->kind != MappingKind::kVmm) return cu::kInvalidValue;
+    }
+    if (world_.cards.front()->personality->unmap_waits()) {
+      const bool alive = world_.wait_until(process_, [&] {
+        return std::all_of(mappings.begin(), mappings.end(), [](const auto& entry) { return entry->pending.empty(); });
+      });
+      if (!alive) return cu::kDeinitialized;
     }
     for (const auto& mapping : mappings) world_.remove_mapping(process_, mapping, "unmap");
     return cu::kSuccess;

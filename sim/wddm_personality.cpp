@@ -101,9 +101,13 @@ cu::Status WddmPersonality::set_access(Process& process, const Mapping& mapping,
   const auto found = adapter_.allocs.find(mapping.block->holding.id);
   if (found == adapter_.allocs.end()) return cu::kSuccess;  // another card's
   vidmm::Alloc& alloc = found->second;
+  const auto not_ready = [&] {
+    ++refused_[{process.id(), mapping.va}];
+    return cu::kNotReady;
+  };
   if (client.not_ready_armed && now <= client.not_ready_until) {  // W-41
     client.not_ready_armed = false;
-    return cu::kNotReady;
+    return not_ready();
   }
   if (alloc.references == 0) {
     const auto made = vidmm::make_resident(adapter_, client, {alloc.id}, false, call_of(process), now);
@@ -111,7 +115,7 @@ cu::Status WddmPersonality::set_access(Process& process, const Mapping& mapping,
       if (!adapter_.parameters.sysmem_fallback && adapter_.on(42)) return cu::kOutOfMemory;
       if (adapter_.on(41) && !alloc.refused) {
         alloc.refused = true;
-        return cu::kNotReady;
+        return not_ready();
       }
       ++alloc.references;
       vidmm::place_non_local(adapter_, client, alloc);
@@ -119,14 +123,29 @@ cu::Status WddmPersonality::set_access(Process& process, const Mapping& mapping,
   } else {
     (void)vidmm::remap(adapter_, client, alloc, call_of(process), now);
   }
+  refused_.erase({process.id(), mapping.va});
   vidmm::write_entries(adapter_, client, alloc, mapping.va, mapping.size, process.host, call_of(process));
   report(process);
   return cu::kSuccess;
 }
 
-void WddmPersonality::unmapped(Process&, const Mapping&, base::Nanos) {}
+void WddmPersonality::unmapped(Process& process, const Mapping& mapping, base::Nanos) {
+  const auto found = refused_.find({process.id(), mapping.va});
+  if (found == refused_.end()) return;
+  const bool once = found->second == 1;
+  refused_.erase(found);
+  if (!once) return;
+  world_.report(
+      process, "H-9", false,
+      "the mapping at " + std::to_string(mapping.va) + " is undone after a single NOT_READY from cuMemSetAccess");
+}
 
-void WddmPersonality::address_freed(Process& process, cu::DevicePtr, Bytes, base::Nanos) {
+void WddmPersonality::address_freed(Process& process, bool mapped) {
+  if (mapped) {
+    world_.report(process, "H-10", true, "addresses are freed while something is mapped there",
+                  "a fault in the runtime");
+    return;
+  }
   vidmm::Client& client = vidmm::client_of(adapter_, process.id());
   const std::uint64_t limit = adapter_.parameters.va_churn_limit;
   if (++client.va_churn <= limit || limit == 0) return;

@@ -1,7 +1,8 @@
 // The wddm personality: the driver's side of Windows, over the video memory manager of sim/vidmm.
 #pragma once
 
-#include <string>
+#include <map>
+#include <utility>
 
 #include "sim/personality.h"
 #include "sim/vidmm/state.h"
@@ -13,16 +14,19 @@ class WddmPersonality final : public Personality {
   WddmPersonality(World& world, CardState& card);
 
   const char* name() const override { return "wddm"; }
+  WddmPersonality* as_wddm() override { return this; }
   cu::Status create(Process& process, Holding& holding, base::Nanos now) override;
   void destroy(Process& process, const Holding& holding, base::Nanos now) override;
   bool resize(Process& process, Holding& holding, Bytes bytes, base::Nanos now) override;
   void process_ended(Process& process, base::Nanos now) override;
   cu::Status set_access(Process& process, const Mapping& mapping, base::Nanos now) override;
   void unmapped(Process& process, const Mapping& mapping, base::Nanos now) override;
-  void address_freed(Process& process, cu::DevicePtr begin, Bytes bytes, base::Nanos now) override;
+  void address_freed(Process& process, bool mapped) override;
   bool reuses_addresses() const override { return true; }
   base::Nanos schedule(Op& op, base::Nanos now) override;
   bool admits_pinned(Process& process, Bytes bytes) override;
+  bool mappings_keep_memory() const override { return adapter_.on(39); }
+  bool unmap_waits() const override { return !adapter_.on(40); }
   bool trims_pools() const override { return adapter_.on(43); }
   MemInfo mem_info(Process& process, base::Nanos now) override;
   Bytes nvml_free(base::Nanos now) override;
@@ -40,7 +44,8 @@ class WddmPersonality final : public Personality {
   World& world_;
   CardState& card_;
   vidmm::Adapter adapter_;
-  std::map<int, bool> pin_failed_;  // per process
+  std::map<int, bool> pin_failed_;                             // per process
+  std::map<std::pair<int, cu::DevicePtr>, unsigned> refused_;  // H-9: how often a mapping's access was not ready
 };
 
 }  // namespace tidegate::sim

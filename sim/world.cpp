@@ -63,9 +63,10 @@ std::shared_ptr<PhysicalBlock> World::create_block(Process& process, int card_in
 }
 
 void World::release_if_unused(const std::shared_ptr<PhysicalBlock>& block) {
-  if (!block->committed || block->handles > 0 || block->mappings > 0) return;
-  block->committed = false;
+  if (!block->committed || block->handles > 0) return;
   CardState& card = *cards[static_cast<std::size_t>(block->card)];
+  if (block->mappings > 0 && card.personality->mappings_keep_memory()) return;
+  block->committed = false;
   card.personality->destroy(block->owner, block->holding, timeline.now());
   block->owner.counters.committed -= block->size;
 }

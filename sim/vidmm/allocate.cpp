@@ -17,7 +17,8 @@ bool admits(Adapter& adapter, Client& client, Bytes bytes) {
   if (!adapter.on(4) && total > adapter.capacity) return false;
   if (!parameters.sysmem_fallback && adapter.on(42) && total > adapter.capacity) return false;
   if (adapter.on(3) && total > adapter.capacity + parameters.ram / 2) return false;
-  return adapter.on(5) || client.charged + bytes <= budget_of(adapter, client);
+  // A first context brings the budget with it.
+  return adapter.on(5) || !client.partitioned || client.charged + bytes <= budget_of(adapter, client);
 }
 
 // How much of a fresh allocation is in VRAM though nothing touched it.
@@ -48,18 +49,24 @@ void take_off_lists(Adapter& adapter, Client& client, Alloc& alloc) {
   adapter.committed -= alloc.bytes;
 }
 
-// H-1, and H-11 where a synchronise call does it.
+// H-1; and H-11, where the destruction is one that a pool makes on its own account.
 void check_pending(Adapter& adapter, Client& client, const Alloc& alloc, const VectorClock& host) {
   if (alloc.fence == 0 || (alloc.kind != Kind::kVmm && alloc.kind != Kind::kPool)) return;
   const bool pool = alloc.kind == Kind::kPool;
   const bool open = alloc.pending_until > adapter.now;
-  if (!open && proved(client, alloc.fence, host)) return;
+  const bool beside = pool && pending(adapter, client);
+  if (!open && !beside && proved(client, alloc.fence, host)) return;
   Finding finding;
   finding.rule = pool ? "H-11" : "H-1";
   finding.exposure = !open;
-  finding.what = std::to_string(alloc.bytes / kKiB) + " KiB destroyed " + (pool ? "by a synchronise call " : "") +
-                 (open ? "while an operation of the paging queue that refers to them is pending, queued"
-                       : "without proof that the paging queue is done with them, queued");
+  finding.what = std::to_string(alloc.bytes / kKiB) + " KiB " + (pool ? "of a pool " : "") + "destroyed ";
+  if (open) {
+    finding.what += "while an operation of the paging queue that refers to them is pending, queued";
+  } else if (beside) {
+    finding.what += "while other operations of the paging queue are pending; theirs was queued";
+  } else {
+    finding.what += "without proof that the paging queue is done with them, queued";
+  }
   finding.bugcheck = "0x50 / 0x7E (c0000005) in the worker, or 0x10E/0x38";
   finding.earlier = alloc.queued_by;
   adapter.findings.push_back(std::move(finding));

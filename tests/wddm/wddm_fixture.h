@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/wddm_control.h"
+#include "sim/windows_answers.h"
 #include "tests/sim/sim_fixture.h"
 
 namespace tidegate::sim {
@@ -28,6 +30,42 @@ class Program {
   cu::Stream stream() const { return stream_; }
   // Makes its context the calling activity's.
   void enter() { EXPECT_OK(cuda().ctx_set_current(context_)); }
+
+  struct Frame {
+    cu::DevicePtr va = 0;
+    cu::MemHandle handle = 0;
+    Bytes bytes = 0;
+  };
+  // Physical memory mapped at `va`, or at addresses of its own; not touched.
+  Frame map(Bytes bytes, cu::DevicePtr va = 0) {
+    Frame frame{va, 0, bytes};
+    const cu::MemProp prop{cu::kAllocationPinned, 0, {cu::kLocationDevice, 0}, nullptr, {}};
+    if (va == 0) {
+      EXPECT_OK(cuda().mem_address_reserve(&frame.va, bytes, 0, 0, 0));
+    }
+    EXPECT_OK(cuda().mem_create(&frame.handle, bytes, &prop, 0));
+    EXPECT_OK(cuda().mem_map(frame.va, bytes, 0, frame.handle, 0));
+    while (set_access(frame) == cu::kNotReady) ++not_ready_;
+    return frame;
+  }
+  cu::Status set_access(const Frame& frame) {
+    const cu::MemAccess access{{cu::kLocationDevice, 0}, cu::kAccessReadWrite};
+    return cuda().mem_set_access(frame.va, frame.bytes, &access, 1);
+  }
+  void unmap(const Frame& frame) {
+    EXPECT_OK(cuda().mem_unmap(frame.va, frame.bytes));
+    EXPECT_OK(cuda().mem_release(frame.handle));
+  }
+  // Work on the first bytes; on return it is known to be done.
+  void touch(cu::DevicePtr va) {
+    submit(va);
+    EXPECT_OK(cuda().stream_synchronize(stream_));
+  }
+  void submit(cu::DevicePtr va) {
+    enter();
+    EXPECT_OK(cuda().memset_d8_async(va, 1, 4, stream_));
+  }
+  unsigned not_ready() const { return not_ready_; }
 
   // Allocates and does not touch.
   cu::DevicePtr take(Bytes bytes) {
@@ -98,6 +136,7 @@ class Program {
   cu::DevicePtr sum_ = 0;
   cu::Event begin_ = nullptr;
   cu::Event end_ = nullptr;
+  unsigned not_ready_ = 0;
 };
 
 // A card of Windows; the profile may be changed before the world begins.
