@@ -102,10 +102,6 @@ AllocId create(Adapter& adapter, Client& client, Kind kind, Bytes bytes, CallRef
   client.resident += alloc.resident;
   adapter.resident += alloc.resident;
   if (adapter.on(36) && client.knobs.place_in_demoted_location) {
-    client.untouched -= alloc.resident;
-    client.resident -= alloc.resident;
-    adapter.resident -= alloc.resident;
-    alloc.resident = 0;
     alloc.references = 1;
     place_non_local(adapter, client, alloc);
   } else if (kind != Kind::kVmm) {
@@ -223,7 +219,10 @@ void end_process(Adapter& adapter, Client& client, const VectorClock& host, Nano
     take_back_later(adapter, client, found->second.resident, found->second.bytes, now);
     adapter.allocs.erase(found);
   }
-  adapter.clients.erase(client.process);  // reclaims that still name it find nobody
+  for (auto& [when, reclaim] : adapter.reclaims) {
+    if (reclaim.process == client.process) reclaim.charged = 0;
+  }
+  adapter.clients.erase(client.process);
   repartition(adapter, 0);
 }
 

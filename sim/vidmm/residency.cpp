@@ -114,7 +114,13 @@ bool make_room(Adapter& adapter, Client& client, Bytes bytes, Nanos& at) {
   return true;
 }
 
-void place_non_local(Adapter&, Client& client, Alloc& alloc) { move_to(client, alloc, Place::kNonLocal); }
+void place_non_local(Adapter& adapter, Client& client, Alloc& alloc) {
+  client.resident -= alloc.resident;
+  adapter.resident -= alloc.resident;
+  if (!alloc.touched) client.untouched -= alloc.resident;
+  alloc.resident = 0;
+  move_to(client, alloc, Place::kNonLocal);
+}
 
 Fence remap(Adapter& adapter, Client& client, Alloc& alloc, CallRef call, Nanos now) {
   const Nanos latency = draw(adapter, adapter.parameters.map_latency);
@@ -154,7 +160,7 @@ MakeResidentResult make_resident(Adapter& adapter, Client& client, const std::ve
     if (alloc.references > 1) alloc.references = 1;  // without W-14 a second call counts for nothing
     if (alloc.place == Place::kNone) move_to(client, alloc, Place::kMissing);
     result.fence = remap(adapter, client, alloc, call, now);
-    if (adapter.parameters.commit_mode != CommitMode::kEager) continue;
+    if (adapter.parameters.commit_mode != CommitMode::kEager || alloc.touched) continue;
     Nanos at = now;
     const Bytes rest = alloc.bytes - alloc.resident;
     if (!make_room(adapter, client, rest, at)) continue;

@@ -80,6 +80,9 @@ void write_entries(Adapter& adapter, Client& client, Alloc& alloc, std::uint64_t
 // The allocation is gone: its large entries name nobody until they are cleared.
 void forget_owner(Adapter& adapter, Client& client, Alloc& alloc, CallRef call);
 
+// What is wrong with the ledgers, in one line; empty: nothing (check.cpp).
+std::string check_invariants(const Adapter& adapter);
+
 // A number in [0, limit].
 Nanos draw(Adapter& adapter, Nanos limit);
 

@@ -1,0 +1,202 @@
+// What Windows would answer: DXGI and D3DKMT about the same ledgers, and the variants of a profile.
+#include <cstring>
+
+#include "tests/wddm/wddm_fixture.h"
+
+namespace tidegate::sim {
+namespace {
+
+template <typename Information>
+Information statistics(Process& caller, win::StatisticsType type, std::uint32_t selector, std::uint64_t process = 0) {
+  win::QueryStatistics query{};
+  std::memset(query.Result, 0xA5, sizeof query.Result);  // an answer that writes nothing is seen
+  query.Type = type;
+  query.AdapterLuid = win::luid_of(0);
+  query.hProcess = process;
+  query.Selector = selector;
+  EXPECT_EQ(win::query_statistics(caller, &query), win::kStatusSuccess);
+  Information information{};
+  std::memcpy(&information, query.Result, sizeof information);
+  return information;
+}
+
+class WindowsAnswers : public testing::Test {
+ protected:
+  WindowsWorld world_{rtx3050()};
+  Program first_{world_.machine(), "first"};
+  Program second_{world_.machine(), "second"};
+};
+
+TEST_F(WindowsAnswers, SegmentsTellCommittedFromResident) {
+  const Bytes contexts = 2 * 119 * kMiB;
+  first_.take(2 * kGiB);  // untouched
+  auto segment = statistics<win::SegmentInformation>(first_.process(), win::StatisticsType::kSegment, 0);
+  EXPECT_EQ(segment.CommitLimit, 5'994 * kMiB);
+  EXPECT_EQ(segment.BytesCommitted, contexts + 2 * kGiB);
+  EXPECT_EQ(segment.BytesResident, contexts + 705 * kMiB);
+  EXPECT_EQ(segment.Memory.TotalBytesEvicted, 0u);
+  first_.touch(first_.take(2 * kMiB));
+  segment = statistics<win::SegmentInformation>(second_.process(), win::StatisticsType::kSegment, 0);
+  EXPECT_EQ(segment.BytesResident, segment.BytesCommitted);
+  const auto aperture = statistics<win::SegmentInformation>(first_.process(), win::StatisticsType::kSegment, 1);
+  EXPECT_EQ(aperture.Aperture, 1u);
+  EXPECT_EQ(aperture.CommitLimit, 32 * kGiB);  // W-3
+}
+
+TEST_F(WindowsAnswers, DemotionIsToldPerProcessAndPriority) {
+  first_.grow(4 * kGiB);
+  second_.grow(3 * kGiB);
+  const auto id = static_cast<std::uint64_t>(first_.process().id());
+  const auto group = statistics<win::ProcessSegmentGroupInformation>(
+      second_.process(), win::StatisticsType::kProcessSegmentGroup, 0, id);
+  const wddm::Ledgers ledgers = wddm::ledgers_of(first_.process());
+  EXPECT_GE(ledgers.demoted, kGiB);
+  EXPECT_EQ(group.Demoted[2], ledgers.demoted);  // Normal
+  EXPECT_EQ(group.Usage, ledgers.usage);
+  EXPECT_EQ(group.Requested, ledgers.committed);
+  EXPECT_EQ(group.Budget, ledgers.budget);
+  const auto segment =
+      statistics<win::ProcessSegmentInformation>(second_.process(), win::StatisticsType::kProcessSegment, 0, id);
+  EXPECT_EQ(segment.BytesCommitted, ledgers.committed);
+  EXPECT_EQ(segment.VideoMemory.TotalBytesEvictedDueToPreparation, ledgers.evicted_total);
+  const auto all = statistics<win::SegmentInformation>(second_.process(), win::StatisticsType::kSegment, 0);
+  EXPECT_EQ(all.TotalBytesEvictedByPriority[2], ledgers.evicted_total);
+}
+
+TEST_F(WindowsAnswers, LookingDisturbsNobody) {
+  first_.grow(4 * kGiB);
+  second_.grow(3 * kGiB);
+  const wddm::Ledgers before = wddm::ledgers_of(first_.process());
+  for (int i = 0; i < 10; ++i) {
+    (void)statistics<win::SegmentInformation>(first_.process(), win::StatisticsType::kSegment, 0);
+    (void)first_.free_mib();
+    (void)first_.nvml_free_mib();
+  }
+  EXPECT_EQ(wddm::ledgers_of(first_.process()).resident, before.resident);
+}
+
+TEST_F(WindowsAnswers, ReservationsAreHintsOfAtMostHalfTheBudget) {
+  win::QueryVideoMemoryInfo info{};
+  const auto ask = [&] {
+    EXPECT_EQ(win::query_video_memory_info(first_.process(), 0, 0, win::SegmentGroup::kLocal, &info), win::kOk);
+  };
+  ask();
+  const std::uint64_t budget = info.Budget;
+  EXPECT_EQ(win::set_video_memory_reservation(first_.process(), 0, 0, win::SegmentGroup::kLocal, budget),
+            win::kInvalidCall);
+  EXPECT_EQ(win::set_video_memory_reservation(first_.process(), 0, 0, win::SegmentGroup::kLocal, kGiB), win::kOk);
+  ask();
+  EXPECT_EQ(info.Budget, budget);  // W-7
+  EXPECT_EQ(info.CurrentReservation, kGiB);
+  EXPECT_EQ(info.AvailableForReservation, budget / 2 - kGiB);
+}
+
+TEST_F(WindowsAnswers, WrongQuestionsAreRefused) {
+  win::QueryStatistics query{};
+  EXPECT_EQ(win::query_statistics(first_.process(), nullptr), win::kStatusInvalidParameter);
+  EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusInvalidParameter);  // no such adapter
+  query.AdapterLuid = win::luid_of(0);
+  query.Type = win::StatisticsType::kNode;
+  EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusNotSupported);
+  query.Type = win::StatisticsType::kSegment;
+  query.Selector = 2;
+  EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusInvalidParameter);
+  query.Type = win::StatisticsType::kProcessSegment;
+  query.hProcess = 99;
+  EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusInvalidParameter);
+  win::QueryVideoMemoryInfo info{};
+  EXPECT_EQ(win::query_video_memory_info(first_.process(), 0, 1, win::SegmentGroup::kLocal, &info), win::kInvalidCall);
+  EXPECT_EQ(win::query_video_memory_info(first_.process(), 1, 0, win::SegmentGroup::kLocal, &info), win::kUnsupported);
+  WindowsWorld linux_world(load_profile("rtx3050-6g-linux").value());
+  Process& process = linux_world.machine().start_process("p");
+  EXPECT_EQ(win::query_video_memory_info(process, 0, 0, win::SegmentGroup::kLocal, &info), win::kUnsupported);
+}
+
+// GT-3 under the other two ways to commit: eager shows all of it, a worker's fill shows what its time allowed.
+TEST(WindowsProfile, UntouchedMemoryUnderEachCommitMode) {
+  for (const auto mode : {vidmm::CommitMode::kEager, vidmm::CommitMode::kAsyncRate}) {
+    Profile profile = rtx4060ti();
+    profile.wddm.commit_mode = mode;
+    WindowsWorld world(profile);
+    Program holder(world.machine(), "holder");
+    const double before = holder.nvml_free_mib();
+    holder.take(4 * kGiB);
+    if (mode == vidmm::CommitMode::kEager) {
+      EXPECT_EQ(holder.nvml_free_mib(), before - 4'096);
+      continue;
+    }
+    world.pass(base::kSecond);
+    EXPECT_NEAR(before - holder.nvml_free_mib(), 1'879, 64);
+    world.pass(base::kSecond);
+    EXPECT_NEAR(before - holder.nvml_free_mib(), 2 * 1'879, 64);
+    world.pass(base::kSecond);
+    EXPECT_EQ(holder.nvml_free_mib(), before - 4'096);
+  }
+}
+
+// W-44: the three published walls.
+TEST(WindowsProfile, PageLockingUnderEachModel) {
+  const auto pins = [](Program& program, Bytes bytes) {
+    program.enter();
+    return program.cuda().mem_host_register(reinterpret_cast<void*>(std::uintptr_t{1} << 45), bytes, 0);  // NOLINT
+  };
+  const auto unpin = [](Program& program) {
+    EXPECT_OK(program.cuda().mem_host_unregister(reinterpret_cast<void*>(std::uintptr_t{1} << 45)));  // NOLINT
+  };
+  Profile profile = rtx3050();
+  {
+    WindowsWorld world(profile);
+    Program program(world.machine(), "p");
+    EXPECT_EQ(pins(program, 33 * kGiB), cu::kOutOfMemory);
+    EXPECT_OK(pins(program, 31 * kGiB));
+  }
+  profile.wddm.pin_model = vidmm::PinModel::kVramCoupled;
+  {
+    WindowsWorld world(profile);
+    Program program(world.machine(), "p");
+    EXPECT_OK(pins(program, 5 * kGiB));
+    unpin(program);
+    program.grow(2 * kGiB);
+    EXPECT_EQ(pins(program, 5 * kGiB), cu::kOutOfMemory);
+    EXPECT_EQ(pins(program, 64 * kMiB), cu::kOutOfMemory);  // one failure poisons later calls
+  }
+  profile.wddm.pin_failure_sticky = false;
+  {
+    WindowsWorld world(profile);
+    Program program(world.machine(), "p");
+    EXPECT_EQ(pins(program, 7 * kGiB), cu::kOutOfMemory);
+    EXPECT_OK(pins(program, 64 * kMiB));
+  }
+  profile.wddm.pin_model = vidmm::PinModel::kPerCall;
+  {
+    WindowsWorld world(profile);
+    Program program(world.machine(), "p");
+    EXPECT_EQ(pins(program, 3 * kGiB), cu::kOutOfMemory);
+    EXPECT_OK(pins(program, 2 * kGiB));
+  }
+}
+
+// A working set larger than the card: what does not fit stays in system memory and is read over the link.
+TEST(WindowsProfile, AWorkingSetLargerThanTheCardRunsAtTheLinksSpeed) {
+  WindowsWorld world(rtx3050());
+  Program program(world.machine(), "p");
+  program.grow(5 * kGiB);
+  const double fast = program.pass_gb_per_s();
+  program.grow(2 * kGiB);
+  EXPECT_GT(wddm::ledgers_of(program.process()).demoted, kGiB);
+  const double slow = program.pass_gb_per_s();
+  EXPECT_LT(slow, fast / 5);
+  EXPECT_NEAR(program.pass_gb_per_s(), slow, slow / 10);  // for ever
+}
+
+TEST(WindowsProfile, RulesAreSwitchedOffByName) {
+  vidmm::Rules rules;
+  EXPECT_TRUE(rules.on(9));
+  EXPECT_TRUE(rules.switch_off("W-9"));
+  EXPECT_FALSE(rules.on(9));
+  EXPECT_TRUE(rules.switch_off("W-45"));
+  for (const char* name : {"W-", "W-0", "W-50", "L-1", "W-x1", "W-123", "9"}) EXPECT_FALSE(rules.switch_off(name));
+}
+
+}  // namespace
+}  // namespace tidegate::sim
