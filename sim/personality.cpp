@@ -13,7 +13,7 @@ class LinuxPersonality final : public Personality {
  public:
   explicit LinuxPersonality(CardState& card) : card_(card) {}
 
-  const char* name() const override { return "linux"; }
+  const char* name() const override { return card_.profile.personality.c_str(); }
 
   cu::Status create(Process& process, Holding& holding, base::Nanos) override {
     if (holding.bytes > free()) return cu::kOutOfMemory;
@@ -52,7 +52,9 @@ class LinuxPersonality final : public Personality {
 }  // namespace
 
 std::unique_ptr<Personality> make_personality(World& world, CardState& card) {
-  if (card.profile.personality == "linux") return std::make_unique<LinuxPersonality>(card);
+  if (card.profile.personality == "linux" || card.profile.personality == "tcc") {
+    return std::make_unique<LinuxPersonality>(card);
+  }
   if (card.profile.personality == "wddm") return std::make_unique<WddmPersonality>(world, card);
   return nullptr;
 }

@@ -50,6 +50,8 @@ class Personality {
 
   // cuMemSetAccess for the card on one mapping; anything but kSuccess leaves the mapping as it was.
   virtual cu::Status set_access(Process&, const Mapping&, base::Nanos) { return cu::kSuccess; }
+  // Memory that the driver placed itself: chunks behind cuMemAlloc and pools.
+  virtual void placed(Process&, const Holding&, cu::DevicePtr, Bytes) {}
   virtual void unmapped(Process&, const Mapping&, base::Nanos) {}
   // A reservation is freed; `mapped`: refused, because something is mapped there.
   virtual void address_freed(Process&, bool) {}
@@ -77,6 +79,7 @@ class Personality {
   virtual cu::Status unmap_in_use() = 0;
 };
 
+// "linux", "wddm", or "tcc": Windows without the video memory manager, for memory the same as linux (W-46).
 // The personality that the card's profile names; null for an unknown one. `world` and `card` must outlive it.
 std::unique_ptr<Personality> make_personality(World& world, CardState& card);
 

@@ -110,8 +110,8 @@ Result<Profile> parse_profile(const std::string& json, const std::string& where)
   profile.name = root.text("name");
   profile.personality = root.text("personality");
   const bool windows = profile.personality == "wddm";
-  if (!windows && profile.personality != "linux") {
-    root.complain("personality", "must be \"linux\" or \"wddm\"");
+  if (!windows && profile.personality != "linux" && profile.personality != "tcc") {
+    root.complain("personality", "must be \"linux\", \"wddm\" or \"tcc\"");
   }
   read_device(root.group("device"), profile);
   read_memory(root.group("memory"), profile);

@@ -24,7 +24,7 @@ struct CallCost {
 
 struct Profile {
   std::string name;
-  std::string personality;  // "linux" or "wddm"
+  std::string personality;  // "linux", "wddm" or "tcc"
 
   // device
   std::string device_name;

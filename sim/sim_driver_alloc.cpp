@@ -27,6 +27,7 @@ cu::DevicePtr add_chunk(Call& call, int card, SubAllocator& allocator, HoldingKi
     return 0;
   }
   call.process.chunks[begin] = block;
+  call.world.cards[static_cast<std::size_t>(card)]->personality->placed(call.process, block->holding, begin, bytes);
   allocator.add_chunk(begin, bytes);
   return begin;
 }
@@ -102,6 +103,7 @@ cu::Status SimDriver::mem_alloc(DevicePtr* ptr, std::size_t bytes) {
         world_.release_if_unused(block);
         return cu::kOutOfMemory;
       }
+      call.card().personality->placed(process_, block->holding, mapping->va, size);
       mapping->size = size;
       mapping->block = block;
       mapping->kind = MappingKind::kAlloc;

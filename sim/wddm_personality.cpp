@@ -129,6 +129,14 @@ cu::Status WddmPersonality::set_access(Process& process, const Mapping& mapping,
   return cu::kSuccess;
 }
 
+void WddmPersonality::placed(Process& process, const Holding& holding, cu::DevicePtr va, Bytes bytes) {
+  const auto found = adapter_.allocs.find(holding.id);
+  if (found == adapter_.allocs.end()) return;
+  vidmm::Client& client = vidmm::client_of(adapter_, process.id());
+  vidmm::write_entries(adapter_, client, found->second, va, bytes, process.host, call_of(process));
+  report(process);
+}
+
 void WddmPersonality::unmapped(Process& process, const Mapping& mapping, base::Nanos) {
   const auto found = refused_.find({process.id(), mapping.va});
   if (found == refused_.end()) return;

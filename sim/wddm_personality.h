@@ -20,6 +20,7 @@ class WddmPersonality final : public Personality {
   bool resize(Process& process, Holding& holding, Bytes bytes, base::Nanos now) override;
   void process_ended(Process& process, base::Nanos now) override;
   cu::Status set_access(Process& process, const Mapping& mapping, base::Nanos now) override;
+  void placed(Process& process, const Holding& holding, cu::DevicePtr va, Bytes bytes) override;
   void unmapped(Process& process, const Mapping& mapping, base::Nanos now) override;
   void address_freed(Process& process, bool mapped) override;
   bool reuses_addresses() const override { return true; }

@@ -40,13 +40,15 @@ void take_back_later(Adapter& adapter, Client& client, Bytes resident, Bytes cha
   adapter.reclaims[{ready, adapter.next_event++}] = {client.process, resident, charged};
 }
 
-void take_off_lists(Adapter& adapter, Client& client, Alloc& alloc) {
-  if (!alloc.touched) client.untouched -= alloc.resident;
-  client.resident -= alloc.resident;
-  if (stays(alloc.kind)) client.fixed -= alloc.resident;
+// Out of the books, but for what its bytes still occupy until they are reclaimed.
+void take_back(Adapter& adapter, Client& client, Alloc& alloc, Nanos not_before) {
   move_to(client, alloc, Place::kNone);
   client.committed -= alloc.bytes;
   adapter.committed -= alloc.bytes;
+  const Bytes resident = alloc.resident;
+  set_resident(adapter, client, alloc, 0);
+  adapter.resident += resident;
+  take_back_later(adapter, client, resident, alloc.bytes, not_before);
 }
 
 // H-1; and H-11, where the destruction is one that a pool makes on its own account.
@@ -91,16 +93,10 @@ AllocId create(Adapter& adapter, Client& client, Kind kind, Bytes bytes, CallRef
   client.charged += size;
   if (stays(kind)) {
     alloc.touched = true;
-    alloc.resident = size;
-    client.resident += size;
-    client.fixed += size;
-    adapter.resident += size;
+    set_resident(adapter, client, alloc, size);
     return id;
   }
-  alloc.resident = at_once(adapter, client, size);
-  client.untouched += alloc.resident;
-  client.resident += alloc.resident;
-  adapter.resident += alloc.resident;
+  set_resident(adapter, client, alloc, at_once(adapter, client, size));
   if (adapter.on(36) && client.knobs.place_in_demoted_location) {
     alloc.references = 1;
     place_non_local(adapter, client, alloc);
@@ -132,8 +128,7 @@ void destroy(Adapter& adapter, Client& client, AllocId id, const VectorClock& ho
     not_before = std::max(now, client.fence_done_at);
   }
   forget_owner(adapter, client, alloc, call);
-  take_off_lists(adapter, client, alloc);
-  take_back_later(adapter, client, alloc.resident, alloc.bytes, not_before);
+  take_back(adapter, client, alloc, not_before);
   adapter.allocs.erase(found);
 }
 
@@ -146,15 +141,12 @@ bool resize(Adapter& adapter, Client& client, AllocId id, Bytes bytes, Nanos now
     const Bytes more = size - alloc.bytes;
     if (!admits(adapter, client, more) || !make_room(adapter, client, more, at)) return false;
   }
-  const auto change = [&](Bytes& ledger) { ledger = ledger + size - alloc.bytes; };
-  change(adapter.committed);
-  change(adapter.resident);
-  change(client.committed);
-  change(client.charged);
-  change(client.resident);
-  change(client.fixed);
+  const Bytes more = size - alloc.bytes;  // may be negative
+  adapter.committed += more;
+  client.committed += more;
+  client.charged += more;
   alloc.bytes = size;
-  alloc.resident = size;
+  set_resident(adapter, client, alloc, size);
   return true;
 }
 
@@ -215,8 +207,7 @@ void end_process(Adapter& adapter, Client& client, const VectorClock& host, Nano
   std::sort(own.begin(), own.end());
   for (const AllocId id : own) {
     const auto found = adapter.allocs.find(id);
-    take_off_lists(adapter, client, found->second);
-    take_back_later(adapter, client, found->second.resident, found->second.bytes, now);
+    take_back(adapter, client, found->second, now);
     adapter.allocs.erase(found);
   }
   for (auto& [when, reclaim] : adapter.reclaims) {

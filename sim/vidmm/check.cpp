@@ -14,6 +14,7 @@ struct Sums {
   Bytes untouched = 0;
   Bytes non_local = 0;
   Bytes fixed = 0;
+  Bytes owed = 0;
   std::size_t listed = 0;
 };
 
@@ -26,6 +27,7 @@ Sums sums_of(const Adapter& adapter, int process) {
     if (!alloc.touched) sums.untouched += alloc.resident;
     if (alloc.kind == Kind::kContext || alloc.kind == Kind::kForeign) sums.fixed += alloc.resident;
     if (alloc.place == Place::kNonLocal) sums.non_local += alloc.bytes;
+    if (alloc.place == Place::kMissing) sums.owed += alloc.bytes - alloc.resident;
     const bool waits = alloc.place == Place::kMissing && alloc.touched;
     if (waits || alloc.place == Place::kNonLocal) sums.demoted += alloc.bytes;
     sums.listed += alloc.place == Place::kNone ? 0 : 1;
@@ -58,9 +60,9 @@ std::string check_invariants(const Adapter& adapter) {
     expect(client.untouched == sums.untouched, name + "untouched");
     expect(client.non_local == sums.non_local, name + "non-local");
     expect(client.fixed == sums.fixed, name + "fixed");
+    expect(client.owed == sums.owed, name + "owed");
     expect(client.charged == client.committed + coming_charged[process], name + "charged");
-    expect(client.resident_list.size() + client.missing.size() + client.overflow.size() == sums.listed,
-           name + "lists");
+    expect(client.resident_list.size() + client.missing.size() + client.overflow.size() == sums.listed, name + "lists");
     for (const AllocId id : client.resident_list) {
       const Alloc& alloc = adapter.allocs.at(id);
       expect(alloc.resident == alloc.bytes && alloc.touched, name + "a resident allocation is not wholly there");

@@ -16,10 +16,7 @@ void fill(Adapter& adapter, Nanos span) {
       Alloc& alloc = adapter.allocs.at(id);
       if (alloc.touched) continue;
       const Bytes part = std::min({left, alloc.bytes - alloc.resident, adapter.free()});
-      alloc.resident += part;
-      client.resident += part;
-      client.untouched += part;
-      adapter.resident += part;
+      set_resident(adapter, client, alloc, alloc.resident + part);
       left -= part;
     }
   }

@@ -26,10 +26,7 @@ bool drop_untouched(Adapter& adapter, Client& client) {
   for (auto it = client.missing.begin(); it != client.missing.end(); ++it) {
     Alloc& alloc = adapter.allocs.at(*it);
     if (alloc.touched || alloc.resident == 0) continue;
-    client.resident -= alloc.resident;
-    client.untouched -= alloc.resident;
-    adapter.resident -= alloc.resident;
-    alloc.resident = 0;
+    set_resident(adapter, client, alloc, 0);
     return true;
   }
   return false;
@@ -54,8 +51,27 @@ Client* victim_for(Adapter& adapter, const Client& requester) {
 
 }  // namespace
 
+void set_resident(Adapter& adapter, Client& client, Alloc& alloc, Bytes bytes) {
+  // Differences may be negative; the sums are not.
+  const Bytes more = bytes - alloc.resident;
+  adapter.resident += more;
+  client.resident += more;
+  if (!alloc.touched) client.untouched += more;
+  if (alloc.kind == Kind::kContext || alloc.kind == Kind::kForeign) client.fixed += more;
+  if (alloc.place == Place::kMissing) client.owed -= more;
+  alloc.resident = bytes;
+}
+
+void set_touched(Client& client, Alloc& alloc) {
+  if (alloc.touched) return;
+  if (alloc.place == Place::kMissing) client.demoted += alloc.bytes;
+  client.untouched -= alloc.resident;
+  alloc.touched = true;
+}
+
 void move_to(Client& client, Alloc& alloc, Place place) {
   if (alloc.place != Place::kNone) {
+    if (alloc.place == Place::kMissing) client.owed -= alloc.bytes - alloc.resident;
     if (lies_demoted(alloc)) client.demoted -= alloc.bytes;
     if (alloc.place == Place::kNonLocal) client.non_local -= alloc.bytes;
     list_of(client, alloc.place).erase(alloc.at);
@@ -64,15 +80,14 @@ void move_to(Client& client, Alloc& alloc, Place place) {
   if (place == Place::kNone) return;
   std::list<AllocId>& list = list_of(client, place);
   alloc.at = list.insert(list.end(), alloc.id);
+  if (place == Place::kMissing) client.owed += alloc.bytes - alloc.resident;
   if (lies_demoted(alloc)) client.demoted += alloc.bytes;
   if (place == Place::kNonLocal) client.non_local += alloc.bytes;
 }
 
 void demote(Adapter& adapter, Client& client, Alloc& alloc) {
   const Bytes bytes = alloc.resident;
-  adapter.resident -= bytes;
-  client.resident -= bytes;
-  alloc.resident = 0;
+  set_resident(adapter, client, alloc, 0);
   move_to(client, alloc, alloc.references > 0 ? Place::kMissing : Place::kNone);
   client.evicted_total += bytes;
   ++adapter.counters.evictions;
@@ -115,10 +130,7 @@ bool make_room(Adapter& adapter, Client& client, Bytes bytes, Nanos& at) {
 }
 
 void place_non_local(Adapter& adapter, Client& client, Alloc& alloc) {
-  client.resident -= alloc.resident;
-  adapter.resident -= alloc.resident;
-  if (!alloc.touched) client.untouched -= alloc.resident;
-  alloc.resident = 0;
+  set_resident(adapter, client, alloc, 0);
   move_to(client, alloc, Place::kNonLocal);
 }
 
@@ -144,9 +156,7 @@ MakeResidentResult make_resident(Adapter& adapter, Client& client, const std::ve
     if (!own && movable > 0) movable -= std::min(movable, other.fixed);
     claimed += other.resident - movable;
   }
-  Bytes owed = 0;  // the rest of the own list
-  for (const AllocId id : client.missing) owed += adapter.allocs.at(id).bytes - adapter.allocs.at(id).resident;
-  const Bytes available = adapter.capacity - std::min(adapter.capacity, claimed + owed);
+  const Bytes available = adapter.capacity - std::min(adapter.capacity, claimed + client.owed);
   const bool lacks = need > available;
   if (lacks && adapter.on(15)) {
     result.status = Residency::kOutOfMemory;
@@ -162,12 +172,9 @@ MakeResidentResult make_resident(Adapter& adapter, Client& client, const std::ve
     result.fence = remap(adapter, client, alloc, call, now);
     if (adapter.parameters.commit_mode != CommitMode::kEager || alloc.touched) continue;
     Nanos at = now;
-    const Bytes rest = alloc.bytes - alloc.resident;
-    if (!make_room(adapter, client, rest, at)) continue;
-    client.resident += rest;
-    adapter.resident += rest;
-    client.untouched += rest;
-    alloc.resident = alloc.bytes;
+    if (make_room(adapter, client, alloc.bytes - alloc.resident, at)) {
+      set_resident(adapter, client, alloc, alloc.bytes);
+    }
   }
   result.status = pending(adapter, client) ? Residency::kPending : Residency::kOk;
   return result;
@@ -193,13 +200,10 @@ void page_in(Adapter& adapter, Client& client, Alloc& alloc, Nanos latency, Call
     return;
   }
   const Nanos cost = alloc.touched ? transfer(need, parameters.page_gb_per_s) : transfer(need, adapter.vram_gb_per_s);
-  if (!alloc.touched) client.untouched -= alloc.resident;
-  client.resident += need;
-  adapter.resident += need;
   adapter.counters.paged_in += alloc.touched ? need : 0;
-  alloc.resident = alloc.bytes;
+  set_resident(adapter, client, alloc, alloc.bytes);
   move_to(client, alloc, Place::kResident);
-  alloc.touched = true;
+  set_touched(client, alloc);
   // What was never touched comes in with the operation that mapped it, which is queued already.
   if (cost == 0 && at <= adapter.now) return;
   // Entries are written after those that were to be cleared before.
@@ -218,7 +222,7 @@ Nanos schedule(Adapter& adapter, Client& client, Stamp stamp, const std::vector<
     Alloc& first = adapter.allocs.at(client.overflow.front());
     const Bytes limit = adapter.on(36) ? client.knobs.restrict_budget_local : 0;
     if (adapter.free() < first.bytes || (limit > 0 && client.resident + first.bytes > limit)) break;
-    first.touched = true;
+    set_touched(client, first);
     move_to(client, first, Place::kMissing);
   }
   if (!client.missing.empty()) {

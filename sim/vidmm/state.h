@@ -65,7 +65,8 @@ struct Slot {
   bool stale = false;  // the owner was destroyed; the entry is cleared at clear_at
   Nanos clear_at = 0;
   Fence clear_fence = 0;  // a later operation of the queue that is done proves it cleared
-  Nanos map_done = 0;     // when the mapping operation that wrote it is done
+  CallRef mapped_by;
+  Nanos map_done = 0;  // when the mapping operation that wrote it is done
   CallRef destroyed_by;
 };
 
@@ -105,6 +106,7 @@ struct Client {
   Bytes fixed = 0;      // resident bytes that are never moved out: contexts, other programs
   Bytes untouched = 0;  // resident bytes of memory that nothing has touched
   Bytes non_local = 0;
+  Bytes owed = 0;  // what the missing ones lack
 
   std::uint64_t last_submit = 0;     // place in the order of all clients' submissions
   std::list<AllocId> resident_list;  // oldest first

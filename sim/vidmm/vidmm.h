@@ -56,6 +56,10 @@ Nanos schedule(Adapter& adapter, Client& client, Stamp stamp, const std::vector<
 // Makes room for the client at the expense of others (W-31, W-32). False: there is none. `at`: raised to when
 // memory that is on its way back arrives, where that is what helps.
 bool make_room(Adapter& adapter, Client& client, Bytes bytes, Nanos& at);
+// How much of an allocation is in VRAM, in all ledgers.
+void set_resident(Adapter& adapter, Client& client, Alloc& alloc, Bytes bytes);
+// It has contents from now on.
+void set_touched(Client& client, Alloc& alloc);
 // Puts an allocation into one of its client's lists, or into none.
 void move_to(Client& client, Alloc& alloc, Place place);
 // Demotes one allocation that is resident.

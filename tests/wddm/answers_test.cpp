@@ -47,8 +47,8 @@ TEST_F(WindowsAnswers, DemotionIsToldPerProcessAndPriority) {
   first_.grow(4 * kGiB);
   second_.grow(3 * kGiB);
   const auto id = static_cast<std::uint64_t>(first_.process().id());
-  const auto group = statistics<win::ProcessSegmentGroupInformation>(
-      second_.process(), win::StatisticsType::kProcessSegmentGroup, 0, id);
+  const auto group = statistics<win::ProcessSegmentGroupInformation>(second_.process(),
+                                                                     win::StatisticsType::kProcessSegmentGroup, 0, id);
   const wddm::Ledgers ledgers = wddm::ledgers_of(first_.process());
   EXPECT_GE(ledgers.demoted, kGiB);
   EXPECT_EQ(group.Demoted[2], ledgers.demoted);  // Normal
@@ -187,6 +187,23 @@ TEST(WindowsProfile, AWorkingSetLargerThanTheCardRunsAtTheLinksSpeed) {
   const double slow = program.pass_gb_per_s();
   EXPECT_LT(slow, fast / 5);
   EXPECT_NEAR(program.pass_gb_per_s(), slow, slow / 10);  // for ever
+}
+
+// W-46: without the video memory manager a card of Windows treats memory as Linux does.
+TEST(WindowsProfile, TccIsAsLinux) {
+  Profile profile = rtx3050();
+  profile.personality = "tcc";
+  WindowsWorld world(profile);
+  Program observer(world.machine(), "observer");
+  Program sibling(world.machine(), "sibling");
+  const double before = observer.free_mib();
+  sibling.grow(kGiB);
+  EXPECT_EQ(observer.free_mib(), before - 1'024);
+  cu::DevicePtr ptr = 0;
+  EXPECT_EQ(observer.cuda().mem_alloc(&ptr, 5 * kGiB), cu::kOutOfMemory);
+  int tcc = 0;
+  EXPECT_OK(observer.cuda().device_get_attribute(&tcc, cu::kAttrTccDriver, 0));
+  EXPECT_EQ(tcc, 1);
 }
 
 TEST(WindowsProfile, RulesAreSwitchedOffByName) {

@@ -12,8 +12,7 @@ struct Model {
   Bytes bytes;
   int passes;
 };
-constexpr Model kModels[] = {
-    {"LTXAV", 20'484 * kMiB, 2}, {"ZImageTE", 7'671 * kMiB, 1}, {"Lumina2", 11'738 * kMiB, 2}};
+constexpr Model kModels[] = {{"LTXAV", 20'484 * kMiB, 2}, {"ZImageTE", 7'671 * kMiB, 1}, {"Lumina2", 11'738 * kMiB, 2}};
 
 // The machine of the report: other python processes hold memory of their own and use it now and then.
 class Gt9 {
@@ -48,7 +47,8 @@ class Gt9 {
 
 // Physical memory for each page as it is needed, at the page's own place in its model's addresses. Under pressure, and
 // when a model is done, the newest pages are unmapped and released, after a synchronise; a model's addresses are freed
-// before the next model's are reserved. It believes cuMemGetInfo. Another thread of the process (torch) goes on working.
+// before the next model's are reserved. It believes cuMemGetInfo. Another thread of the process (torch) goes on
+// working.
 void run_churning(Gt9& world) {
   Program& pager = world.pager();
   driver::Driver& cuda = pager.cuda();

@@ -143,6 +143,25 @@ TEST_F(WindowsHazards, H2FreedAddressesComeAgain) {
   EXPECT_EQ(hits("H-2"), 1u);
 }
 
+// B.2-2: a small allocation of the driver's own lands in an old slot.
+TEST_F(WindowsHazards, H2APlainAllocationInAnOldSlot) {
+  const auto frame = program_.map(64 * kMiB);
+  program_.touch(frame.va);
+  program_.unmap(frame);
+  EXPECT_OK(program_.cuda().mem_address_free(frame.va, frame.bytes));
+  EXPECT_EQ(program_.take(kMiB), frame.va);
+  EXPECT_EQ(hits("H-2"), 1u);
+}
+
+// The driver waits for its own paging: cuMemAlloc and cuMemFree by themselves are harmless.
+TEST_F(WindowsHazards, PlainAllocationsMayComeAndGo) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_OK(program_.cuda().mem_free(program_.take(64 * kMiB)));
+    EXPECT_OK(program_.cuda().mem_free(program_.take(kMiB)));
+  }
+  expect_clean();
+}
+
 TEST_F(WindowsHazards, H2TheSameAllocationInItsOwnSlotIsFine) {
   const auto frame = program_.map(32 * kMiB);
   program_.touch(frame.va);
