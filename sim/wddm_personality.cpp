@@ -32,6 +32,7 @@ WddmPersonality::WddmPersonality(World& world, CardState& card) : world_(world),
   adapter_.parameters = card.profile.wddm;
   adapter_.vram = card.profile.total;
   adapter_.capacity = card.profile.cuda_total();
+  adapter_.slot = std::min(adapter_.slot, card.profile.granularity);
   adapter_.vram_gb_per_s = card.profile.vram_gb_per_s;
   adapter_.random = base::Random(base::mix64(world.seed ^ 0x57444D4D) + static_cast<std::uint64_t>(card.index));
 }

@@ -7,8 +7,6 @@ namespace tidegate::sim::vidmm {
 
 namespace {
 
-constexpr Bytes kSlot = 2 * kMiB;
-
 void report(Adapter& adapter, const char* rule, bool exposure, std::string what, const char* bugcheck,
             CallRef earlier) {
   adapter.findings.push_back({rule, exposure, std::move(what), bugcheck, earlier});
@@ -37,14 +35,15 @@ bool expand(Adapter& adapter, Client& client, const Slot& slot, std::uint64_t nu
 void write_entries(Adapter& adapter, Client& client, Alloc& alloc, std::uint64_t va, Bytes bytes,
                    const VectorClock& host, CallRef call) {
   if (!adapter.on(28)) return;
+  const Bytes size = adapter.slot;
   // The driver waits for the entries of what it placed itself, and clears them before it goes.
   const bool own = alloc.kind == Kind::kVmm;
   bool told_expansion = false;
   bool told_queued = false;
-  for (std::uint64_t number = va / kSlot; number < (va + bytes + kSlot - 1) / kSlot; ++number) {
+  for (std::uint64_t number = va / size; number < (va + bytes + size - 1) / size; ++number) {
     Slot& slot = client.slots[number];
     const bool other = slot.owner != 0 && slot.owner != alloc.id;
-    bool large = adapter.on(30) && own && (number * kSlot >= va && (number + 1) * kSlot <= va + bytes);
+    bool large = adapter.on(30) && own && (number * size >= va && (number + 1) * size <= va + bytes);
     if (other && slot.map_done > adapter.now && !told_queued) {
       told_queued = true;
       report(adapter, "H-8", adapter.on(22),

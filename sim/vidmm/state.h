@@ -55,10 +55,10 @@ struct Alloc {
   Fence fence = 0;                   // the last operation of the paging queue that refers to it
   Nanos pending_until = 0;           // when that one is done
   CallRef queued_by;                 // the call that queued it
-  std::vector<std::uint64_t> slots;  // 2 MiB slots of addresses whose large entry names it, or did
+  std::vector<std::uint64_t> slots;  // slots of addresses whose large entry names it, or did
 };
 
-// One 2 MiB slot of a process's addresses (W-28, W-30).
+// One slot of a process's addresses, 2 MiB (W-28, W-30).
 struct Slot {
   AllocId owner = 0;
   bool large = false;
@@ -159,6 +159,7 @@ struct Adapter {
   Bytes vram = 0;
   Bytes capacity = 0;  // of the LOCAL group: VRAM less what the driver keeps
   double vram_gb_per_s = 1;
+  Bytes slot = 2 * kMiB;     // what a large entry covers; less on cards of small granularity, which are for tests
   bool no_demotion = false;  // W-36
   base::Random random{0};
 
