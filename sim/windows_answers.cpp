@@ -24,24 +24,24 @@ Bytes non_local_limit(const vidmm::Adapter& adapter) { return std::max(adapter.p
 QueryVideoMemoryInfo info_of(vidmm::Adapter& adapter, vidmm::Client& client, SegmentGroup group) {
   QueryVideoMemoryInfo info{};
   if (group == SegmentGroup::kLocal) {
-    info.Budget = vidmm::budget_of(adapter, client);
-    info.CurrentUsage = client.charged - client.demoted;
-    if (!adapter.on(12)) info.CurrentUsage = adapter.resident;
-    info.CurrentReservation = client.reservation;
-    info.AvailableForReservation = info.Budget / 2 - std::min(info.Budget / 2, client.reservation);
+    info.budget = vidmm::budget_of(adapter, client);
+    info.current_usage = client.charged - client.demoted;
+    if (!adapter.on(12)) info.current_usage = adapter.resident;
+    info.current_reservation = client.reservation;
+    info.available_for_reservation = info.budget / 2 - std::min(info.budget / 2, client.reservation);
   } else if (adapter.on(1)) {
-    info.Budget = non_local_limit(adapter);
-    info.CurrentUsage = client.non_local;
-    info.AvailableForReservation = info.Budget / 2;
+    info.budget = non_local_limit(adapter);
+    info.current_usage = client.non_local;
+    info.available_for_reservation = info.budget / 2;
   }
   return info;
 }
 
 template <typename Information>
 NtStatus give(QueryStatistics& query, const Information& information) {
-  static_assert(sizeof information <= sizeof query.Result);
-  std::memset(query.Result, 0, sizeof query.Result);
-  std::memcpy(query.Result, &information, sizeof information);
+  static_assert(sizeof information <= sizeof query.result);
+  std::memset(query.result, 0, sizeof query.result);
+  std::memcpy(query.result, &information, sizeof information);
   return kStatusSuccess;
 }
 
@@ -53,56 +53,56 @@ NtStatus segment(const vidmm::Adapter& adapter, QueryStatistics& query) {
     non_local += client.non_local;
     demoted += client.demoted;
   }
-  if (query.Selector == 0) {
-    out.CommitLimit = adapter.capacity;
-    out.BytesCommitted = adapter.committed;
-    out.BytesResident = adapter.resident;
-    out.Memory.TotalBytesEvicted = adapter.counters.evicted;
-    out.Memory.AllocsCommitted = static_cast<std::uint32_t>(adapter.allocs.size());
+  if (query.selector == 0) {
+    out.commit_limit = adapter.capacity;
+    out.bytes_committed = adapter.committed;
+    out.bytes_resident = adapter.resident;
+    out.memory.total_bytes_evicted = adapter.counters.evicted;
+    out.memory.allocs_committed = static_cast<std::uint32_t>(adapter.allocs.size());
     for (const auto& [process, client] : adapter.clients) {
-      out.Memory.AllocsResident += static_cast<std::uint32_t>(client.resident_list.size());
+      out.memory.allocs_resident += static_cast<std::uint32_t>(client.resident_list.size());
     }
     std::copy(adapter.counters.evicted_by_priority.begin(), adapter.counters.evicted_by_priority.end(),
-              out.TotalBytesEvictedByPriority);
+              out.total_bytes_evicted_by_priority);
     return give(query, out);
   }
-  if (query.Selector != 1 || !adapter.on(1)) return kStatusInvalidParameter;
-  out.CommitLimit = non_local_limit(adapter);
-  out.BytesCommitted = demoted;
-  out.BytesResident = non_local;
-  out.Aperture = 1;
+  if (query.selector != 1 || !adapter.on(1)) return kStatusInvalidParameter;
+  out.commit_limit = non_local_limit(adapter);
+  out.bytes_committed = demoted;
+  out.bytes_resident = non_local;
+  out.aperture = 1;
   return give(query, out);
 }
 
 NtStatus process_segment(const vidmm::Client& client, QueryStatistics& query) {
-  if (query.Selector > 1) return kStatusInvalidParameter;
+  if (query.selector > 1) return kStatusInvalidParameter;
   ProcessSegmentInformation out{};
-  if (query.Selector == 0) {
-    out.BytesCommitted = client.committed;
-    out.MaximumWorkingSet = client.budget;
+  if (query.selector == 0) {
+    out.bytes_committed = client.committed;
+    out.maximum_working_set = client.budget;
     const auto priority = static_cast<std::size_t>(client.priority);
-    out.VideoMemory.AllocsResidentInP[priority] = {static_cast<std::uint32_t>(client.resident_list.size()),
-                                                   client.resident};
-    out.VideoMemory.AllocsResidentInNonPreferred = {static_cast<std::uint32_t>(client.overflow.size()),
-                                                    client.non_local};
-    out.VideoMemory.TotalBytesEvictedDueToPreparation = client.evicted_total;
+    out.video_memory.allocs_resident_in_p[priority] = {static_cast<std::uint32_t>(client.resident_list.size()),
+                                                       client.resident};
+    out.video_memory.allocs_resident_in_non_preferred = {static_cast<std::uint32_t>(client.overflow.size()),
+                                                         client.non_local};
+    out.video_memory.total_bytes_evicted_due_to_preparation = client.evicted_total;
   } else {
-    out.BytesCommitted = client.demoted;
+    out.bytes_committed = client.demoted;
   }
   return give(query, out);
 }
 
 NtStatus process_segment_group(vidmm::Adapter& adapter, vidmm::Client& client, QueryStatistics& query) {
-  if (query.Selector > 1) return kStatusInvalidParameter;
-  const auto group = static_cast<SegmentGroup>(query.Selector);
+  if (query.selector > 1) return kStatusInvalidParameter;
+  const auto group = static_cast<SegmentGroup>(query.selector);
   const QueryVideoMemoryInfo info = info_of(adapter, client, group);
   ProcessSegmentGroupInformation out{};
-  out.Budget = info.Budget;
-  out.Usage = info.CurrentUsage;
-  out.Requested = info.CurrentUsage;
+  out.budget = info.budget;
+  out.usage = info.current_usage;
+  out.requested = info.current_usage;
   if (group == SegmentGroup::kLocal) {
-    out.Requested += client.demoted;
-    out.Demoted[client.priority] = client.demoted;
+    out.requested += client.demoted;
+    out.demoted[client.priority] = client.demoted;
   }
   return give(query, out);
 }
@@ -140,16 +140,16 @@ NtStatus query_statistics(Process& caller, QueryStatistics* query) {
   if (query == nullptr) return kStatusInvalidParameter;
   World& world = caller.world;
   const base::Lock lock(world.mutex);
-  const int card = static_cast<int>(query->AdapterLuid.LowPart - kLuidBase);
-  vidmm::Adapter* adapter = query->AdapterLuid.HighPart == 0 ? adapter_of(world, card) : nullptr;
+  const int card = static_cast<int>(query->adapter_luid.low_part - kLuidBase);
+  vidmm::Adapter* adapter = query->adapter_luid.high_part == 0 ? adapter_of(world, card) : nullptr;
   if (adapter == nullptr || caller.dead) return kStatusInvalidParameter;
   vidmm::run_until(*adapter, world.advance());
-  if (query->Type == StatisticsType::kSegment) return segment(*adapter, *query);
-  const int process = query->hProcess == 0 ? caller.id() : static_cast<int>(query->hProcess);
+  if (query->type == StatisticsType::kSegment) return segment(*adapter, *query);
+  const int process = query->process == 0 ? caller.id() : static_cast<int>(query->process);
   const auto client = adapter->clients.find(process);
   if (client == adapter->clients.end()) return kStatusInvalidParameter;
-  if (query->Type == StatisticsType::kProcessSegment) return process_segment(client->second, *query);
-  if (query->Type == StatisticsType::kProcessSegmentGroup) {
+  if (query->type == StatisticsType::kProcessSegment) return process_segment(client->second, *query);
+  if (query->type == StatisticsType::kProcessSegmentGroup) {
     return process_segment_group(*adapter, client->second, *query);
   }
   return kStatusNotSupported;

@@ -19,7 +19,7 @@ HResult query_video_memory_info(Process& caller, int card, std::uint32_t node, S
 HResult set_video_memory_reservation(Process& caller, int card, std::uint32_t node, SegmentGroup group,
                                      std::uint64_t bytes);
 
-// D3DKMTQueryStatistics for segments, a process's segments and its segment groups. hProcess: a simulated process's id,
+// D3DKMTQueryStatistics for segments, a process's segments and its segment groups. `process`: a simulated process's id,
 // 0 for the caller. Segment 0 is VRAM, segment 1 the aperture to system memory.
 NtStatus query_statistics(Process& caller, QueryStatistics* query);
 

@@ -9,14 +9,14 @@ namespace {
 template <typename Information>
 Information statistics(Process& caller, win::StatisticsType type, std::uint32_t selector, std::uint64_t process = 0) {
   win::QueryStatistics query{};
-  std::memset(query.Result, 0xA5, sizeof query.Result);  // an answer that writes nothing is seen
-  query.Type = type;
-  query.AdapterLuid = win::luid_of(0);
-  query.hProcess = process;
-  query.Selector = selector;
+  std::memset(query.result, 0xA5, sizeof query.result);  // an answer that writes nothing is seen
+  query.type = type;
+  query.adapter_luid = win::luid_of(0);
+  query.process = process;
+  query.selector = selector;
   EXPECT_EQ(win::query_statistics(caller, &query), win::kStatusSuccess);
   Information information{};
-  std::memcpy(&information, query.Result, sizeof information);
+  std::memcpy(&information, query.result, sizeof information);
   return information;
 }
 
@@ -31,16 +31,16 @@ TEST_F(WindowsAnswers, SegmentsTellCommittedFromResident) {
   const Bytes contexts = 2 * 119 * kMiB;
   first_.take(2 * kGiB);  // untouched
   auto segment = statistics<win::SegmentInformation>(first_.process(), win::StatisticsType::kSegment, 0);
-  EXPECT_EQ(segment.CommitLimit, 5'994 * kMiB);
-  EXPECT_EQ(segment.BytesCommitted, contexts + 2 * kGiB);
-  EXPECT_EQ(segment.BytesResident, contexts + 705 * kMiB);
-  EXPECT_EQ(segment.Memory.TotalBytesEvicted, 0u);
+  EXPECT_EQ(segment.commit_limit, 5'994 * kMiB);
+  EXPECT_EQ(segment.bytes_committed, contexts + 2 * kGiB);
+  EXPECT_EQ(segment.bytes_resident, contexts + 705 * kMiB);
+  EXPECT_EQ(segment.memory.total_bytes_evicted, 0u);
   first_.touch(first_.take(2 * kMiB));
   segment = statistics<win::SegmentInformation>(second_.process(), win::StatisticsType::kSegment, 0);
-  EXPECT_EQ(segment.BytesResident, segment.BytesCommitted);
+  EXPECT_EQ(segment.bytes_resident, segment.bytes_committed);
   const auto aperture = statistics<win::SegmentInformation>(first_.process(), win::StatisticsType::kSegment, 1);
-  EXPECT_EQ(aperture.Aperture, 1u);
-  EXPECT_EQ(aperture.CommitLimit, 32 * kGiB);  // W-3
+  EXPECT_EQ(aperture.aperture, 1u);
+  EXPECT_EQ(aperture.commit_limit, 32 * kGiB);  // W-3
 }
 
 TEST_F(WindowsAnswers, DemotionIsToldPerProcessAndPriority) {
@@ -51,16 +51,16 @@ TEST_F(WindowsAnswers, DemotionIsToldPerProcessAndPriority) {
                                                                      win::StatisticsType::kProcessSegmentGroup, 0, id);
   const wddm::Ledgers ledgers = wddm::ledgers_of(first_.process());
   EXPECT_GE(ledgers.demoted, kGiB);
-  EXPECT_EQ(group.Demoted[2], ledgers.demoted);  // Normal
-  EXPECT_EQ(group.Usage, ledgers.usage);
-  EXPECT_EQ(group.Requested, ledgers.committed);
-  EXPECT_EQ(group.Budget, ledgers.budget);
+  EXPECT_EQ(group.demoted[2], ledgers.demoted);  // Normal
+  EXPECT_EQ(group.usage, ledgers.usage);
+  EXPECT_EQ(group.requested, ledgers.committed);
+  EXPECT_EQ(group.budget, ledgers.budget);
   const auto segment =
       statistics<win::ProcessSegmentInformation>(second_.process(), win::StatisticsType::kProcessSegment, 0, id);
-  EXPECT_EQ(segment.BytesCommitted, ledgers.committed);
-  EXPECT_EQ(segment.VideoMemory.TotalBytesEvictedDueToPreparation, ledgers.evicted_total);
+  EXPECT_EQ(segment.bytes_committed, ledgers.committed);
+  EXPECT_EQ(segment.video_memory.total_bytes_evicted_due_to_preparation, ledgers.evicted_total);
   const auto all = statistics<win::SegmentInformation>(second_.process(), win::StatisticsType::kSegment, 0);
-  EXPECT_EQ(all.TotalBytesEvictedByPriority[2], ledgers.evicted_total);
+  EXPECT_EQ(all.total_bytes_evicted_by_priority[2], ledgers.evicted_total);
 }
 
 TEST_F(WindowsAnswers, LookingDisturbsNobody) {
@@ -81,28 +81,28 @@ TEST_F(WindowsAnswers, ReservationsAreHintsOfAtMostHalfTheBudget) {
     EXPECT_EQ(win::query_video_memory_info(first_.process(), 0, 0, win::SegmentGroup::kLocal, &info), win::kOk);
   };
   ask();
-  const std::uint64_t budget = info.Budget;
+  const std::uint64_t budget = info.budget;
   EXPECT_EQ(win::set_video_memory_reservation(first_.process(), 0, 0, win::SegmentGroup::kLocal, budget),
             win::kInvalidCall);
   EXPECT_EQ(win::set_video_memory_reservation(first_.process(), 0, 0, win::SegmentGroup::kLocal, kGiB), win::kOk);
   ask();
-  EXPECT_EQ(info.Budget, budget);  // W-7
-  EXPECT_EQ(info.CurrentReservation, kGiB);
-  EXPECT_EQ(info.AvailableForReservation, budget / 2 - kGiB);
+  EXPECT_EQ(info.budget, budget);  // W-7
+  EXPECT_EQ(info.current_reservation, kGiB);
+  EXPECT_EQ(info.available_for_reservation, budget / 2 - kGiB);
 }
 
 TEST_F(WindowsAnswers, WrongQuestionsAreRefused) {
   win::QueryStatistics query{};
   EXPECT_EQ(win::query_statistics(first_.process(), nullptr), win::kStatusInvalidParameter);
   EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusInvalidParameter);  // no such adapter
-  query.AdapterLuid = win::luid_of(0);
-  query.Type = win::StatisticsType::kNode;
+  query.adapter_luid = win::luid_of(0);
+  query.type = win::StatisticsType::kNode;
   EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusNotSupported);
-  query.Type = win::StatisticsType::kSegment;
-  query.Selector = 2;
+  query.type = win::StatisticsType::kSegment;
+  query.selector = 2;
   EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusInvalidParameter);
-  query.Type = win::StatisticsType::kProcessSegment;
-  query.hProcess = 99;
+  query.type = win::StatisticsType::kProcessSegment;
+  query.process = 99;
   EXPECT_EQ(win::query_statistics(first_.process(), &query), win::kStatusInvalidParameter);
   win::QueryVideoMemoryInfo info{};
   EXPECT_EQ(win::query_video_memory_info(first_.process(), 0, 1, win::SegmentGroup::kLocal, &info), win::kInvalidCall);

@@ -49,7 +49,7 @@ struct Bare {
 bool two_groups(Profile profile) {
   WindowsWorld world(profile);
   Program program(world.machine(), "p");
-  return dxgi(program, win::SegmentGroup::kNonLocal).Budget > 0;
+  return dxgi(program, win::SegmentGroup::kNonLocal).budget > 0;
 }
 
 bool pages_of_64_kib(Profile profile) {
@@ -78,16 +78,16 @@ bool answers_the_calling_process(Profile profile) {
   Program program(world.machine(), "p");
   win::QueryVideoMemoryInfo info{};
   return win::query_video_memory_info(program.process(), 0, 0, win::SegmentGroup::kLocal, &info) == win::kOk &&
-         info.Budget > 0;
+         info.budget > 0;
 }
 
 bool growth_moves_no_budget(Profile profile) {
   WindowsWorld world(profile);
   Program observer(world.machine(), "observer");
   Program sibling(world.machine(), "sibling");
-  const Bytes budget = dxgi(observer).Budget;
+  const Bytes budget = dxgi(observer).budget;
   sibling.grow(2 * kGiB);
-  return dxgi(observer).Budget == budget;
+  return dxgi(observer).budget == budget;
 }
 
 bool free_is_budget_less_own_usage(Profile profile) {
@@ -104,17 +104,17 @@ bool free_is_budget_less_own_usage(Profile profile) {
 bool an_idle_budget_is_095_of_the_card(Profile profile) {
   WindowsWorld world(profile);
   Program program(world.machine(), "p");
-  const double part = static_cast<double>(dxgi(program).Budget) / static_cast<double>(profile.total);
-  return part > 0.945 && part < 0.955 && dxgi(program).AvailableForReservation == dxgi(program).Budget / 2;
+  const double part = static_cast<double>(dxgi(program).budget) / static_cast<double>(profile.total);
+  return part > 0.945 && part < 0.955 && dxgi(program).available_for_reservation == dxgi(program).budget / 2;
 }
 
 bool usage_is_the_process_s_own(Profile profile) {
   WindowsWorld world(profile);
   Program observer(world.machine(), "observer");
   Program sibling(world.machine(), "sibling");
-  const Bytes before = dxgi(observer).CurrentUsage;
+  const Bytes before = dxgi(observer).current_usage;
   sibling.grow(kGiB);
-  return dxgi(observer).CurrentUsage == before;
+  return dxgi(observer).current_usage == before;
 }
 
 bool one_submission_needs_the_whole_list(Profile profile) {
