@@ -33,7 +33,7 @@ cu::DevicePtr AddressSpace::reserve(Bytes bytes, Bytes alignment, cu::DevicePtr 
   if (hint != 0 && hint % alignment == 0 && vacant(hint, bytes)) {
     at = hint;
   } else {
-    at = first_fit(next_, bytes, alignment);
+    at = first_fit(reuse_ ? base_ : next_, bytes, alignment);
     if (at == 0) at = first_fit(base_, bytes, alignment);
     if (at == 0) return 0;
     next_ = at + bytes;

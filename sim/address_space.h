@@ -12,8 +12,8 @@ namespace tidegate::sim {
 class AddressSpace {
  public:
   // Addresses are handed out in [base, base + size), upwards; freed ones come again only after all others did, so that
-  // a stale address is met as unmapped rather than as somebody else's bytes.
-  AddressSpace(cu::DevicePtr base, Bytes size) : base_(base), size_(size), next_(base) {}
+  // a stale address is met as unmapped rather than as somebody else's bytes; with `reuse` they are the first to come.
+  AddressSpace(cu::DevicePtr base, Bytes size, bool reuse) : base_(base), size_(size), reuse_(reuse), next_(base) {}
 
   // 0: no room. `alignment` is a power of two.
   cu::DevicePtr reserve(Bytes bytes, Bytes alignment, cu::DevicePtr hint);
@@ -48,6 +48,7 @@ class AddressSpace {
 
   cu::DevicePtr base_;
   Bytes size_;
+  bool reuse_;
   cu::DevicePtr next_;
   std::map<cu::DevicePtr, Bytes> reservations_;
   std::map<cu::DevicePtr, std::shared_ptr<Mapping>> mappings_;

@@ -7,6 +7,7 @@
 
 #include "sim/personality.h"
 #include "sim/profile.h"
+#include "src/driver/cuda_abi.h"
 
 namespace tidegate::sim {
 

@@ -19,6 +19,7 @@ struct Context {
   int card = 0;
   bool primary = false;
   unsigned references = 0;  // of a primary context
+  Holding holding;
   cu::Status sticky = cu::kSuccess;
   std::size_t pending = 0;  // submitted operations that are not done
   std::shared_ptr<Stream> default_stream;

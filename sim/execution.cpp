@@ -73,6 +73,10 @@ void World::check_unwritten(const Op& op, const std::vector<Span>& spans) {
          describe(op) + " reads " + std::to_string(unwritten) + " bytes that were never written");
 }
 
+base::Nanos World::scheduled(Op& op, base::Nanos now) {
+  return cards[static_cast<std::size_t>(op.stream->context->card)]->personality->schedule(op, now);
+}
+
 void World::started(Op& op, base::Nanos) {
   if (options.trace) {
     log("start " + describe(op) + " engine " + name_of(op.engine) + " for " + std::to_string(op.duration));

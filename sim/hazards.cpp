@@ -20,7 +20,8 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
 std::string to_text(const Hazard& hazard) {
   return hazard.rule + (hazard.exposure ? " exposure in process " : " hit in process ") +
          std::to_string(hazard.process) + ", call " + std::to_string(hazard.call_index) + " " + hazard.call + ", at " +
-         std::to_string(hazard.at) + " ns: " + hazard.what;
+         std::to_string(hazard.at) + " ns: " + hazard.what +
+         (hazard.bugcheck.empty() ? "" : " (" + hazard.bugcheck + ")");
 }
 
 void Hazards::add(Hazard hazard) {

@@ -9,6 +9,8 @@
 //   NEVER-RECORDED a stream waits for an event that was never recorded
 //   UNMAPPED       work touches addresses that are not mapped, or not accessible in that way
 //   TAG-READ       bytes that exist only as a tag are copied to the host
+//   H-1, H-2, H-3, H-6, H-8, H-10, H-11 as in docs/wddm.md: what the video memory manager of Windows may be caught in
+//   H-9            a NOT_READY from cuMemSetAccess that was not tried again
 //   HOST-FREE      host memory is freed or unregistered under a queued or running copy
 #pragma once
 
@@ -28,6 +30,7 @@ struct Hazard {
   std::string call;              // the driver call that brought it to light
   std::uint64_t call_index = 0;  // how many calls that process had made, this one included
   std::string what;              // one line
+  std::string bugcheck;          // what it could have become under Windows; empty: nothing known
   base::Nanos at = 0;
 };
 

@@ -21,7 +21,7 @@ int Machine::add_card(const Profile& profile) {
   auto card = std::make_unique<CardState>();
   card->index = world_->timeline.add_card();
   card->profile = profile;
-  card->personality = make_personality(profile.personality);
+  card->personality = make_personality(*world_, *card);
   assert(card->personality != nullptr);
   base::Random random(base::mix64(world_->seed) + static_cast<std::uint64_t>(card->index));
   for (int half = 0; half < 2; ++half) {

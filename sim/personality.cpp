@@ -3,6 +3,7 @@
 #include "sim/personality.h"
 
 #include "sim/card.h"
+#include "sim/wddm_personality.h"
 
 namespace tidegate::sim {
 
@@ -10,33 +11,51 @@ namespace {
 
 class LinuxPersonality final : public Personality {
  public:
-  const char* name() const override { return "linux"; }
+  explicit LinuxPersonality(CardState& card) : card_(card) {}
 
-  cu::Status commit(CardState& card, Process& process, Bytes bytes, base::Nanos) override {
-    if (bytes > card.profile.cuda_total() - card.used) return cu::kOutOfMemory;
-    card.charge(process, bytes);
+  const char* name() const override { return card_.profile.personality.c_str(); }
+
+  cu::Status create(Process& process, Holding& holding, base::Nanos) override {
+    if (holding.bytes > free()) return cu::kOutOfMemory;
+    card_.charge(process, holding.bytes);
     return cu::kSuccess;
   }
 
-  void give_back(CardState& card, Process& process, Bytes bytes, base::Nanos) override {
-    card.discharge(process, bytes);
+  void destroy(Process& process, const Holding& holding, base::Nanos) override {
+    card_.discharge(process, holding.bytes);
   }
 
-  MemInfo mem_info(const CardState& card, const Process&) override {
-    return {card.profile.cuda_total() - card.used, card.profile.cuda_total()};
+  bool resize(Process& process, Holding& holding, Bytes bytes, base::Nanos) override {
+    if (bytes > holding.bytes && bytes - holding.bytes > free()) return false;
+    card_.discharge(process, holding.bytes);
+    card_.charge(process, bytes);
+    holding.bytes = bytes;
+    return true;
   }
 
-  Bytes nvml_free(const CardState& card) override { return card.profile.cuda_total() - card.used; }
+  void process_ended(Process& process, base::Nanos) override { card_.discharge(process, card_.held_by(process)); }
+
+  MemInfo mem_info(Process&, base::Nanos) override { return {free(), card_.profile.cuda_total()}; }
+
+  Bytes nvml_free(base::Nanos) override { return free(); }
 
   bool nvml_per_process() const override { return true; }
 
-  cu::Status unmap_in_use() const override { return cu::kIllegalAddress; }
+  cu::Status unmap_in_use() override { return cu::kIllegalAddress; }
+
+ private:
+  Bytes free() const { return card_.profile.cuda_total() - card_.used; }
+
+  CardState& card_;
 };
 
 }  // namespace
 
-std::unique_ptr<Personality> make_personality(const std::string& name) {
-  if (name == "linux") return std::make_unique<LinuxPersonality>();
+std::unique_ptr<Personality> make_personality(World& world, CardState& card) {
+  if (card.profile.personality == "linux" || card.profile.personality == "tcc") {
+    return std::make_unique<LinuxPersonality>(card);
+  }
+  if (card.profile.personality == "wddm") return std::make_unique<WddmPersonality>(world, card);
   return nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/content.h"
+#include "sim/personality.h"
 #include "sim/vector_clock.h"
 #include "src/driver/cuda_abi.h"
 
@@ -32,13 +33,20 @@ struct Shadow {
 // One physical allocation. Freed when its last mapping and its last handle are gone; operations that still refer to it
 // then keep the object, no longer the card's memory.
 struct PhysicalBlock {
-  PhysicalBlock(std::uint64_t number, Bytes bytes, int card_index, Process& process)
-      : id(number), size(bytes), card(card_index), owner(process), content(bytes), shadow(bytes, Shadow{}) {}
+  PhysicalBlock(std::uint64_t number, const Holding& held, int card_index, Process& process)
+      : id(number),
+        size(held.bytes),
+        card(card_index),
+        owner(process),
+        holding(held),
+        content(size),
+        shadow(size, Shadow{}) {}
 
   std::uint64_t id;
   Bytes size;
   int card;
   Process& owner;
+  Holding holding;
   int handles = 0;
   int mappings = 0;
   bool committed = true;

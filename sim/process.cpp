@@ -1,5 +1,7 @@
 #include "sim/process.h"
 
+#include <algorithm>
+
 #include "sim/sim_call.h"
 #include "sim/sim_nvml.h"
 
@@ -10,11 +12,16 @@ namespace {
 // system hands out for host memory.
 constexpr Bytes kSpace = Bytes{1} << 40;
 cu::DevicePtr space_base(int id) { return kSpace * (1 + static_cast<Bytes>(id) % 64); }
+
+bool reuses_addresses(const World& world) {
+  return std::any_of(world.cards.begin(), world.cards.end(),
+                     [](const auto& card) { return card->personality->reuses_addresses(); });
+}
 }  // namespace
 
 Process::Process(World& the_world, int id, std::string name, int pid, std::unique_ptr<HostAccess> the_host)
     : world(the_world),
-      space(space_base(id), kSpace),
+      space(space_base(id), kSpace, reuses_addresses(the_world)),
       own_host(std::move(the_host)),
       host_memory(own_host ? *own_host : direct_host_access()),
       pinned(host_memory),
@@ -49,12 +56,12 @@ bool Process::hold(int card_index, Bytes bytes) {
   const base::Lock lock(world.mutex);
   const base::Nanos now = world.advance();
   CardState& card = *world.cards[static_cast<std::size_t>(card_index)];
-  Bytes& held = graphics[card_index];
-  if (bytes > held && card.personality->commit(card, *this, bytes - held, now) != cu::kSuccess) return false;
-  if (bytes < held) card.personality->give_back(card, *this, held - bytes, now);
-  counters.committed += bytes - held;
+  Holding& held = graphics[card_index];
+  held.kind = HoldingKind::kForeign;
+  const Bytes before = held.bytes;
+  if (!card.personality->resize(*this, held, bytes, now)) return false;
+  counters.committed += bytes - before;
   counters.peak_committed = std::max(counters.peak_committed, counters.committed);
-  held = bytes;
   return true;
 }
 
@@ -89,9 +96,9 @@ void Process::die() {
   pools.clear();
   small.clear();
   graphics.clear();
-  space = AddressSpace(space_base(id_), kSpace);
+  space = AddressSpace(space_base(id_), kSpace, reuses_addresses(world));
   for (const auto& card : world.cards) {
-    card->personality->give_back(*card, *this, card->held_by(*this), world.timeline.now());
+    card->personality->process_ended(*this, world.timeline.now());
   }
   counters.committed = 0;
   counters.pinned = 0;

@@ -79,7 +79,7 @@ class Process {
   PinnedMemory pinned;
   std::map<int, SubAllocator> small;                               // of cuMemAlloc, per card
   std::map<cu::DevicePtr, std::shared_ptr<PhysicalBlock>> chunks;  // behind every SubAllocator's chunk
-  std::map<int, Bytes> graphics;                                   // hold()
+  std::map<int, Holding> graphics;                                 // hold()
   std::uint64_t next_handle = 0x1000;
   std::uint64_t next_block = 1;
   driver::FunctionId last_call{};  // what hazards are attributed to

@@ -4,107 +4,18 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <set>
-
-#include <nlohmann/json.hpp>
 
 #include "sim/embedded_profiles.h"
+#include "sim/json_group.h"
+#include "sim/profile_wddm.h"
 
 namespace tidegate::sim {
 
 namespace {
 
-using Json = nlohmann::json;
-
-// Reads one JSON object strictly: remembers the first complaint, and in the end every key must have been asked for.
-class Group {
- public:
-  Group(const Json& json, std::string path, std::string where, std::string& complaint)
-      : json_(json), path_(std::move(path)), where_(std::move(where)), complaint_(complaint) {
-    if (!json_.is_object()) complain("", "must be an object");
-  }
-
-  double number(const std::string& key, double low, double high) {
-    const Json* value = get(key);
-    if (value == nullptr) return 0;
-    if (!value->is_number()) return complain(key, "must be a number"), 0;
-    const double number = value->get<double>();
-    if (!(number >= low && number <= high)) {
-      return complain(key, "is " + value->dump() + ", outside " + Json(low).dump() + " ... " + Json(high).dump()), 0;
-    }
-    return number;
-  }
-
-  std::int64_t integer(const std::string& key, double low, double high) {
-    const Json* value = get(key);
-    if (value == nullptr) return 0;
-    if (!value->is_number_integer()) return complain(key, "must be an integer"), 0;
-    return static_cast<std::int64_t>(number(key, low, high));
-  }
-
-  std::string text(const std::string& key) {
-    const Json* value = get(key);
-    if (value == nullptr) return {};
-    if (!value->is_string() || value->get<std::string>().empty()) return complain(key, "must be a text"), std::string();
-    return value->get<std::string>();
-  }
-
-  Group group(const std::string& key) {
-    static const Json empty = Json::object();
-    const Json* value = get(key);
-    return Group(value == nullptr ? empty : *value, path_ + key + ".", where_, complaint_);
-  }
-
-  // "source" and "assumed" are for readers; every assumption must name a key of its group.
-  void provenance() {
-    text("source");
-    if (!json_.is_object() || !json_.contains("assumed")) return;
-    known_.insert("assumed");
-    const Json& assumed = json_["assumed"];
-    if (!assumed.is_array()) return complain("assumed", "must be a list of keys");
-    for (const Json& key : assumed) {
-      if (!key.is_string()) return complain("assumed", "must be a list of keys");
-      if (!json_.contains(key.get<std::string>())) complain("assumed", "names " + key.dump() + ", which is not there");
-    }
-  }
-
-  const Json& json() const { return json_; }
-  void know(const std::string& key) { known_.insert(key); }
-
-  void done() {
-    if (!json_.is_object()) return;
-    for (const auto& item : json_.items()) {
-      if (known_.count(item.key()) == 0) complain(item.key(), "is not a key of a profile");
-    }
-  }
-
-  void complain(const std::string& key, const std::string& what) {
-    if (!complaint_.empty()) return;
-    std::string name = path_ + key;
-    if (!name.empty() && name.back() == '.') name.pop_back();
-    complaint_ = where_ + ": " + (name.empty() ? "the profile" : "\"" + name + "\"") + " " + what;
-  }
-
- private:
-  const Json* get(const std::string& key) {
-    known_.insert(key);
-    if (!json_.is_object()) return nullptr;
-    const auto found = json_.find(key);
-    if (found != json_.end()) return &*found;
-    complain(key, "is missing");
-    return nullptr;
-  }
-
-  const Json& json_;
-  std::string path_;
-  std::string where_;
-  std::string& complaint_;
-  std::set<std::string> known_;
-};
-
 constexpr double kMaxNs = 60e9;  // no single cost of a call is a minute
 
-CallCost read_cost(Group group) {
+CallCost read_cost(JsonGroup group) {
   CallCost cost{group.number("base_ns", 0, kMaxNs), group.number("per_mib_ns", 0, kMaxNs)};
   group.done();
   return cost;
@@ -117,7 +28,7 @@ std::optional<std::size_t> function_index(const std::string& name) {
   return std::nullopt;
 }
 
-void read_device(Group group, Profile& profile) {
+void read_device(JsonGroup group, Profile& profile) {
   group.provenance();
   profile.device_name = group.text("name");
   profile.compute_major = static_cast<int>(group.integer("compute_capability_major", 1, 99));
@@ -128,7 +39,7 @@ void read_device(Group group, Profile& profile) {
   group.done();
 }
 
-void read_memory(Group group, Profile& profile) {
+void read_memory(JsonGroup group, Profile& profile) {
   group.provenance();
   profile.total = static_cast<Bytes>(group.integer("total_mib", 64, 16 * 1024 * 1024)) * kMiB;
   profile.reserved = static_cast<Bytes>(group.integer("reserved_mib", 0, 1024 * 1024)) * kMiB;
@@ -143,7 +54,7 @@ void read_memory(Group group, Profile& profile) {
   group.done();
 }
 
-void read_link(Group group, Profile& profile) {
+void read_link(JsonGroup group, Profile& profile) {
   group.provenance();
   profile.h2d_gb_per_s = group.number("h2d_gb_per_s", 0.01, 1e5);
   profile.d2h_gb_per_s = group.number("d2h_gb_per_s", 0.01, 1e5);
@@ -153,18 +64,18 @@ void read_link(Group group, Profile& profile) {
   group.done();
 }
 
-void read_compute(Group group, Profile& profile) {
+void read_compute(JsonGroup group, Profile& profile) {
   group.provenance();
   profile.kernel_latency_ns = group.integer("kernel_latency_ns", 0, 1e9);
   profile.launch_queue_depth = static_cast<std::size_t>(group.integer("launch_queue_depth", 1, 1 << 20));
   group.done();
 }
 
-void read_host_api(Group group, Profile& profile) {
+void read_host_api(JsonGroup group, Profile& profile) {
   group.provenance();
   profile.default_cost = {group.number("default_ns", 0, kMaxNs), 0};
   profile.costs.fill(profile.default_cost);
-  Group calls = group.group("calls");
+  JsonGroup calls = group.group("calls");
   if (calls.json().is_object()) {
     for (const auto& item : calls.json().items()) {
       const auto index = function_index(item.key());
@@ -194,16 +105,20 @@ Result<Profile> parse_profile(const std::string& json, const std::string& where)
   if (parsed.is_discarded()) return Error{Errc::kBadFile, where + ": is not valid JSON"};
   std::string complaint;
   Profile profile;
-  Group root(parsed, "", where, complaint);
+  JsonGroup root(parsed, "", where, complaint);
   if (root.integer("format", 0, 1e6) != 1) root.complain("format", "must be 1");
   profile.name = root.text("name");
   profile.personality = root.text("personality");
-  if (profile.personality != "linux") root.complain("personality", "must be \"linux\"");
+  const bool windows = profile.personality == "wddm";
+  if (!windows && profile.personality != "linux" && profile.personality != "tcc") {
+    root.complain("personality", "must be \"linux\", \"wddm\" or \"tcc\"");
+  }
   read_device(root.group("device"), profile);
   read_memory(root.group("memory"), profile);
   read_link(root.group("link"), profile);
   read_compute(root.group("compute"), profile);
   read_host_api(root.group("host_api"), profile);
+  if (windows) read_wddm(root.group("wddm"), profile.wddm);
   root.done();
   if (!complaint.empty()) return Error{Errc::kBadFile, complaint};
   return profile;

@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "sim/vidmm/parameters.h"
 #include "src/base/executor.h"
 #include "src/driver/function_id.h"
 #include "tidegate/bytes.h"
@@ -23,7 +24,7 @@ struct CallCost {
 
 struct Profile {
   std::string name;
-  std::string personality;  // "linux"
+  std::string personality;  // "linux", "wddm" or "tcc"
 
   // device
   std::string device_name;
@@ -50,6 +51,9 @@ struct Profile {
   // compute
   base::Nanos kernel_latency_ns = 0;  // added to kernels whose time follows from their bytes, to fills and D2D copies
   std::size_t launch_queue_depth = 0;
+
+  // wddm: only for that personality
+  vidmm::Parameters wddm;
 
   // host_api: what a call costs its caller
   CallCost default_cost;

@@ -108,7 +108,8 @@ cu::Status free_to_pool(Call& call, const std::shared_ptr<Mapping>& mapping);
 
 // --- Shared memory helpers (sim_driver_alloc.cpp) ---
 // A chunk for a sub-allocator: physical memory with addresses. 0: `status` says why.
-cu::DevicePtr add_chunk(Call& call, int card, SubAllocator& allocator, Bytes bytes, cu::Status& status);
+cu::DevicePtr add_chunk(Call& call, int card, SubAllocator& allocator, HoldingKind kind, Bytes bytes,
+                        cu::Status& status);
 void give_chunk_back(World& world, Process& process, cu::DevicePtr begin, Bytes bytes);
 // A mapping of a taken part of a chunk, accessible to its card.
 std::shared_ptr<Mapping> map_part(Process& process, cu::DevicePtr chunk, cu::DevicePtr begin, Bytes bytes,

@@ -118,8 +118,10 @@ cu::Status SimDriver::device_get_attribute(int* value, DeviceAttribute attribute
       case cu::kAttrIntegrated:
       case cu::kAttrPciDeviceId:
       case cu::kAttrPciDomainId:
-      case cu::kAttrTccDriver:
         *value = 0;
+        return cu::kSuccess;
+      case cu::kAttrTccDriver:
+        *value = card->profile.personality == "tcc" ? 1 : 0;
         return cu::kSuccess;
     }
     return cu::kInvalidValue;

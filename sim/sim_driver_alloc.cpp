@@ -14,8 +14,9 @@ void add_mapping(Process& process, const std::shared_ptr<Mapping>& mapping) {
 }
 }  // namespace
 
-cu::DevicePtr add_chunk(Call& call, int card, SubAllocator& allocator, Bytes bytes, cu::Status& status) {
-  const std::shared_ptr<PhysicalBlock> block = call.world.create_block(call.process, card, bytes, status);
+cu::DevicePtr add_chunk(Call& call, int card, SubAllocator& allocator, HoldingKind kind, Bytes bytes,
+                        cu::Status& status) {
+  const std::shared_ptr<PhysicalBlock> block = call.world.create_block(call.process, card, kind, bytes, status);
   if (block == nullptr) return 0;
   block->handles = 1;
   const cu::DevicePtr begin = call.process.space.reserve(bytes, kSmallChunk, 0);
@@ -26,6 +27,7 @@ cu::DevicePtr add_chunk(Call& call, int card, SubAllocator& allocator, Bytes byt
     return 0;
   }
   call.process.chunks[begin] = block;
+  call.world.cards[static_cast<std::size_t>(card)]->personality->placed(call.process, block->holding, begin, bytes);
   allocator.add_chunk(begin, bytes);
   return begin;
 }
@@ -54,7 +56,7 @@ std::shared_ptr<Mapping> map_part(Process& process, cu::DevicePtr chunk, cu::Dev
 cu::Status SimDriver::mem_get_info(std::size_t* free, std::size_t* total) {
   return run_call(world_, process_, Id::mem_get_info, cost_of(world_, Id::mem_get_info, 0), [&](Call& call) {
     if (free == nullptr || total == nullptr) return cu::kInvalidValue;
-    const MemInfo info = call.card().personality->mem_info(call.card(), process_);
+    const MemInfo info = call.card().personality->mem_info(process_, world_.timeline.now());
     *free = info.free;
     *total = info.total;
     return cu::kSuccess;
@@ -82,7 +84,7 @@ cu::Status SimDriver::mem_alloc(DevicePtr* ptr, std::size_t bytes) {
       const Bytes size = round_up(bytes, SubAllocator::kGrain);
       auto at = small.take(size);
       if (!at) {
-        if (add_chunk(call, call.context->card, small, kSmallChunk, status) == 0) return status;
+        if (add_chunk(call, call.context->card, small, HoldingKind::kPlain, kSmallChunk, status) == 0) return status;
         at = small.take(size);
       }
       mapping = map_part(process_, small.chunk_of(*at), *at, size, MappingKind::kAlloc);
@@ -92,7 +94,8 @@ cu::Status SimDriver::mem_alloc(DevicePtr* ptr, std::size_t bytes) {
       mapping->block->shadow.assign(begin, begin + size, Shadow{});
     } else {
       const Bytes size = round_up(bytes, call.card().profile.granularity);
-      const std::shared_ptr<PhysicalBlock> block = world_.create_block(process_, call.context->card, size, status);
+      const std::shared_ptr<PhysicalBlock> block =
+          world_.create_block(process_, call.context->card, HoldingKind::kPlain, size, status);
       if (block == nullptr) return status;
       mapping = std::make_shared<Mapping>();
       mapping->va = process_.space.reserve(size, call.card().profile.granularity, 0);
@@ -100,6 +103,7 @@ cu::Status SimDriver::mem_alloc(DevicePtr* ptr, std::size_t bytes) {
         world_.release_if_unused(block);
         return cu::kOutOfMemory;
       }
+      call.card().personality->placed(process_, block->holding, mapping->va, size);
       mapping->size = size;
       mapping->block = block;
       mapping->kind = MappingKind::kAlloc;

@@ -10,7 +10,8 @@ namespace {
 std::shared_ptr<Context> make_context(Call& call, int card_index, bool primary, cu::Status& status) {
   World& world = call.world;
   CardState& card = *world.cards[static_cast<std::size_t>(card_index)];
-  status = card.personality->commit(card, call.process, card.profile.context, world.timeline.now());
+  Holding holding{HoldingKind::kContext, card.profile.context, 0};
+  status = card.personality->create(call.process, holding, world.timeline.now());
   if (status != cu::kSuccess) return nullptr;
   Stats& stats = call.process.counters;
   stats.committed += card.profile.context;
@@ -20,6 +21,7 @@ std::shared_ptr<Context> make_context(Call& call, int card_index, bool primary, 
   context->process = &call.process;
   context->card = card_index;
   context->primary = primary;
+  context->holding = holding;
   context->default_stream = std::make_shared<Stream>();
   context->default_stream->context = context.get();
   context->default_stream->slot = call.process.take_slot();
@@ -99,8 +101,8 @@ void destroy_context(World& world, Process& process, Context& context) {
   prune_streams(process, context);
   process.free_slots.push_back(context.default_stream->slot);
   CardState& card = *world.cards[static_cast<std::size_t>(context.card)];
-  card.personality->give_back(card, process, card.profile.context, world.timeline.now());
-  process.counters.committed -= card.profile.context;
+  card.personality->destroy(process, context.holding, world.timeline.now());
+  process.counters.committed -= context.holding.bytes;
   process.contexts.erase(context.handle);
 }
 

@@ -50,9 +50,10 @@ cu::Status unpin(Call& call, const void* ptr, PinnedMemory::Kind kind, const cha
   return cu::kSuccess;
 }
 
-bool over_limit(const World& world, const Process& process, Bytes bytes) {
+bool over_limit(const World& world, Process& process, Bytes bytes) {
   const Bytes limit = world.options.pinned_limit;
-  return limit > 0 && (bytes > limit || process.pinned.bytes() > limit - bytes);
+  if (limit > 0 && (bytes > limit || process.pinned.bytes() > limit - bytes)) return true;
+  return !world.cards.front()->personality->admits_pinned(process, bytes);
 }
 
 Bytes pinned_size(World& world, const Process& process, const void* ptr) {

@@ -52,8 +52,10 @@ cu::DevicePtr take(Call& call, Pool& pool, Stream& stream, Bytes size, cu::Statu
   if (!at) {
     const Bytes grain = call.world.cards[static_cast<std::size_t>(pool.card)]->profile.granularity;
     status = cu::kSuccess;
-    if (add_chunk(call, pool.card, pool.memory, round_up(size, Pool::kChunk), status) == 0 &&
-        add_chunk(call, pool.card, pool.memory, round_up(size, grain), status) == 0) {
+    const auto more = [&](Bytes bytes) {
+      return add_chunk(call, pool.card, pool.memory, HoldingKind::kPool, bytes, status) != 0;
+    };
+    if (!more(round_up(size, Pool::kChunk)) && !more(round_up(size, grain))) {
       return 0;
     }
     pool.reserved_high = std::max(pool.reserved_high, pool.memory.chunk_bytes());
@@ -108,6 +110,7 @@ cu::Status free_to_pool(Call& call, const std::shared_ptr<Mapping>& mapping) {
 }
 
 void trim_pools(Call& call, int card) {
+  if (!call.world.cards[static_cast<std::size_t>(card)]->personality->trims_pools()) return;
   std::erase_if(call.process.pools, [&](const auto& entry) {
     Pool& pool = *entry.second;
     if (pool.card != card) return false;

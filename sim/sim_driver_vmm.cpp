@@ -1,4 +1,6 @@
 // Physical memory and addresses apart: reserve, create, map, set access, unmap, release (rules C-2, C-3, L-7, L-9).
+#include <algorithm>
+
 #include "sim/sim_call.h"
 
 namespace tidegate::sim {
@@ -48,8 +50,12 @@ cu::Status SimDriver::mem_address_reserve(DevicePtr* ptr, std::size_t bytes, std
 }
 
 cu::Status SimDriver::mem_address_free(DevicePtr ptr, std::size_t bytes) {
-  return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes),
-                  [&](Call&) { return process_.space.unreserve(ptr, bytes) ? cu::kSuccess : cu::kInvalidValue; });
+  return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes), [&](Call&) {
+    const bool mapped = process_.space.count(ptr, bytes) > 0;
+    const bool freed = process_.space.unreserve(ptr, bytes);
+    if (freed || mapped) world_.cards.front()->personality->address_freed(process_, mapped);
+    return freed ? cu::kSuccess : cu::kInvalidValue;
+  });
 }
 
 cu::Status SimDriver::mem_create(MemHandle* handle, std::size_t bytes, const MemProp* prop, unsigned long long flags) {
@@ -60,7 +66,8 @@ cu::Status SimDriver::mem_create(MemHandle* handle, std::size_t bytes, const Mem
     if (status != cu::kSuccess) return status;
     const Bytes grain = world_.cards[static_cast<std::size_t>(prop->location.id)]->profile.granularity;
     if (bytes == 0 || bytes % grain != 0) return cu::kInvalidValue;
-    const std::shared_ptr<PhysicalBlock> block = world_.create_block(call.process, prop->location.id, bytes, status);
+    const std::shared_ptr<PhysicalBlock> block =
+        world_.create_block(call.process, prop->location.id, HoldingKind::kVmm, bytes, status);
     if (block == nullptr) return status;
     block->handles = 1;
     *handle = process_.new_handle();
@@ -122,6 +129,12 @@ cu::Status SimDriver::mem_unmap(DevicePtr ptr, std::size_t bytes) {
     for (const auto& mapping : mappings) {
       if (mapping->kind != MappingKind::kVmm) return cu::kInvalidValue;
     }
+    if (world_.cards.front()->personality->unmap_waits()) {
+      const bool alive = world_.wait_until(process_, [&] {
+        return std::all_of(mappings.begin(), mappings.end(), [](const auto& entry) { return entry->pending.empty(); });
+      });
+      if (!alive) return cu::kDeinitialized;
+    }
     for (const auto& mapping : mappings) world_.remove_mapping(process_, mapping, "unmap");
     return cu::kSuccess;
   });
@@ -133,26 +146,29 @@ cu::Status SimDriver::mem_set_access(DevicePtr ptr, std::size_t bytes, const Mem
     const base::Lock lock(world_.mutex);
     mapping_count = process_.space.count(ptr, bytes);
   }
-  return run_call(world_, process_, Id::mem_set_access, cost_of(world_, Id::mem_set_access, bytes, mapping_count),
-                  [&](Call&) {
-                    ++process_.counters.mapping_calls;
-                    if (access == nullptr || count == 0) return cu::kInvalidValue;
-                    const auto mappings = process_.space.whole(ptr, bytes);
-                    if (mappings.empty()) return cu::kInvalidValue;
-                    for (std::size_t i = 0; i < count; ++i) {
-                      const cu::MemAccessFlags flags = access[i].flags;
-                      if (flags != cu::kAccessNone && flags != cu::kAccessRead && flags != cu::kAccessReadWrite)
-                        return cu::kInvalidValue;
-                      if (card_of(world_, access[i].location) < 0) return cu::kInvalidDevice;
-                    }
-                    for (const auto& mapping : mappings) {
-                      for (std::size_t i = 0; i < count; ++i) {
-                        mapping->access[static_cast<std::size_t>(access[i].location.id)] =
-                            static_cast<std::uint8_t>(access[i].flags);
-                      }
-                    }
-                    return cu::kSuccess;
-                  });
+  return run_call(
+      world_, process_, Id::mem_set_access, cost_of(world_, Id::mem_set_access, bytes, mapping_count), [&](Call&) {
+        ++process_.counters.mapping_calls;
+        if (access == nullptr || count == 0) return cu::kInvalidValue;
+        const auto mappings = process_.space.whole(ptr, bytes);
+        if (mappings.empty()) return cu::kInvalidValue;
+        for (std::size_t i = 0; i < count; ++i) {
+          const cu::MemAccessFlags flags = access[i].flags;
+          if (flags != cu::kAccessNone && flags != cu::kAccessRead && flags != cu::kAccessReadWrite)
+            return cu::kInvalidValue;
+          if (card_of(world_, access[i].location) < 0) return cu::kInvalidDevice;
+        }
+        for (const auto& mapping : mappings) {
+          const auto& card = world_.cards[static_cast<std::size_t>(mapping->block->card)];
+          const cu::Status status = card->personality->set_access(process_, *mapping, world_.timeline.now());
+          if (status != cu::kSuccess) return status;
+          for (std::size_t i = 0; i < count; ++i) {
+            mapping->access[static_cast<std::size_t>(access[i].location.id)] =
+                static_cast<std::uint8_t>(access[i].flags);
+          }
+        }
+        return cu::kSuccess;
+      });
 }
 
 }  // namespace tidegate::sim

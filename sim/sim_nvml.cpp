@@ -145,7 +145,7 @@ nvml::Status SimNvml::device_get_memory_info(nvml::Device device, nvml::Memory* 
     const CardState* card = card_of(device);
     if (card == nullptr || memory == nullptr) return nvml::kInvalidArgument;
     memory->total = card->profile.total;
-    memory->free = card->personality->nvml_free(*card);
+    memory->free = card->personality->nvml_free(world_.timeline.now());
     memory->used = memory->total - memory->free;  // the reserve lumped in (L-5)
     return nvml::kSuccess;
   });
@@ -158,7 +158,7 @@ nvml::Status SimNvml::device_get_memory_info_v2(nvml::Device device, nvml::Memor
     if (memory->version != nvml::kMemoryV2Version) return nvml::kArgumentVersionMismatch;
     memory->total = card->profile.total;
     memory->reserved = card->profile.reserved;
-    memory->free = card->personality->nvml_free(*card);
+    memory->free = card->personality->nvml_free(world_.timeline.now());
     memory->used = memory->total - memory->reserved - memory->free;
     return nvml::kSuccess;
   });

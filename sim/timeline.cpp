@@ -86,6 +86,17 @@ void Timeline::make_ready(std::shared_ptr<Op> op) {
     finish(op);
     return;
   }
+  const base::Nanos at = op->fault == cu::kSuccess ? effects_.scheduled(*op, now_) : now_;
+  if (at > now_) {
+    const std::uint64_t seq = op->seq;
+    held_.push_back({at, seq, std::move(op)});
+    std::push_heap(held_.begin(), held_.end());
+    return;
+  }
+  enqueue(std::move(op));
+}
+
+void Timeline::enqueue(std::shared_ptr<Op> op) {
   const auto card = static_cast<std::size_t>(op->stream->context->card);
   Engine& engine = op->engine == EngineKind::kBeside
                        ? beside_
@@ -170,6 +181,13 @@ void Timeline::advance(base::Nanos now) {
       beside_busy_[static_cast<std::size_t>(op->stream->context->card)] += op->duration;
       finish(op);
     }
+    while (!held_.empty() && held_.front().ready == next) {
+      std::pop_heap(held_.begin(), held_.end());
+      std::shared_ptr<Op> op = std::move(held_.back().op);
+      held_.pop_back();
+      op->ready = now_;
+      if (!op->done) enqueue(std::move(op));
+    }
     settle();
     dispatch();
   }
@@ -178,6 +196,7 @@ void Timeline::advance(base::Nanos now) {
 
 base::Nanos Timeline::next_event_time() const {
   base::Nanos next = running_beside_.empty() ? base::kNever : running_beside_.front().end;
+  if (!held_.empty()) next = std::min(next, held_.front().ready);
   for (const Engine& engine : engines_) next = std::min(next, engine.end);
   return next;
 }
@@ -201,6 +220,8 @@ void Timeline::drop(const std::vector<std::shared_ptr<Stream>>& streams, base::N
     engine.running = nullptr;
     engine.end = base::kNever;
   }
+  std::erase_if(held_, [](const Waiting& waiting) { return waiting.op->done; });
+  std::make_heap(held_.begin(), held_.end());
   std::erase_if(running_beside_, [](const Running& running) { return running.op->done; });
   std::make_heap(running_beside_.begin(), running_beside_.end());
   for (const std::shared_ptr<Op>& op : dropped) {

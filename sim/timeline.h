@@ -17,6 +17,8 @@ namespace tidegate::sim {
 class OpEffects {
  public:
   virtual ~OpEffects() = default;
+  // An operation that takes an engine is ready; answers when the system lets it start. Asked once.
+  virtual base::Nanos scheduled(Op& op, base::Nanos now) = 0;
   virtual void started(Op& op, base::Nanos now) = 0;
   virtual void finished(Op& op, base::Nanos now) = 0;
   // The operation was about to start and carries a fault, or started and was given one. Must drop the context's work.
@@ -37,7 +39,7 @@ class Timeline {
 
   void advance(base::Nanos now);
 
-  // When the next operation ends; kNever if no engine runs.
+  // When the next operation ends or is let start; kNever if there is none.
   base::Nanos next_event_time() const;
 
   // Drops all work of `streams`: nothing of it takes effect any more, engines are free at once.
@@ -76,14 +78,16 @@ class Timeline {
   void start(Engine* engine, std::shared_ptr<Op> op);
   void finish(const std::shared_ptr<Op>& op);
   void make_ready(std::shared_ptr<Op> op);
-  void settle();    // works through what became ready
-  void dispatch();  // gives idle engines their next operation
+  void enqueue(std::shared_ptr<Op> op);  // at its engine
+  void settle();                         // works through what became ready
+  void dispatch();                       // gives idle engines their next operation
   bool idle(const Engine& engine) const { return engine.running == nullptr || &engine == &beside_; }
 
   OpEffects& effects_;
   std::vector<Engine> engines_;  // kEngineCount per card
   Engine beside_;                // of all cards; only its queue is used
   std::vector<Running> running_beside_;
+  std::vector<Waiting> held_;             // ready, but not let start before `ready`; a heap
   std::vector<base::Nanos> beside_busy_;  // per card
   std::vector<std::shared_ptr<Op>> became_ready_;
   std::uint64_t next_seq_ = 1;

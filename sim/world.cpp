@@ -11,13 +11,14 @@ base::Nanos World::advance() {
   return timeline.now();
 }
 
-void World::report(const Process& process, const char* rule, bool exposure, std::string what) {
+void World::report(const Process& process, const char* rule, bool exposure, std::string what, const char* bugcheck) {
   Hazard hazard{rule,
                 exposure,
                 process.id(),
                 driver::name_of(process.last_call),
                 process.counters.total_calls,
                 std::move(what),
+                bugcheck,
                 timeline.now()};
   if (options.trace) log(to_text(hazard));
   hazards.add(std::move(hazard));
@@ -50,20 +51,23 @@ void World::fail_context(Context& context, cu::Status status) {
   drop_work(context);
 }
 
-std::shared_ptr<PhysicalBlock> World::create_block(Process& process, int card_index, Bytes bytes, cu::Status& status) {
+std::shared_ptr<PhysicalBlock> World::create_block(Process& process, int card_index, HoldingKind kind, Bytes bytes,
+                                                   cu::Status& status) {
   CardState& card = *cards[static_cast<std::size_t>(card_index)];
-  status = card.personality->commit(card, process, bytes, timeline.now());
+  Holding holding{kind, bytes, 0};
+  status = card.personality->create(process, holding, timeline.now());
   if (status != cu::kSuccess) return nullptr;
   process.counters.committed += bytes;
   process.counters.peak_committed = std::max(process.counters.peak_committed, process.counters.committed);
-  return std::make_shared<PhysicalBlock>(process.next_block++, bytes, card_index, process);
+  return std::make_shared<PhysicalBlock>(process.next_block++, holding, card_index, process);
 }
 
 void World::release_if_unused(const std::shared_ptr<PhysicalBlock>& block) {
-  if (!block->committed || block->handles > 0 || block->mappings > 0) return;
-  block->committed = false;
+  if (!block->committed || block->handles > 0) return;
   CardState& card = *cards[static_cast<std::size_t>(block->card)];
-  card.personality->give_back(card, block->owner, block->size, timeline.now());
+  if (block->mappings > 0 && card.personality->mappings_keep_memory()) return;
+  block->committed = false;
+  card.personality->destroy(block->owner, block->holding, timeline.now());
   block->owner.counters.committed -= block->size;
 }
 
@@ -94,6 +98,7 @@ void World::remove_mapping(Process& process, const std::shared_ptr<Mapping>& map
              std::string(verb) + " of memory whose last use is over, which the host has never observed");
     }
   }
+  cards[static_cast<std::size_t>(mapping->block->card)]->personality->unmapped(process, *mapping, timeline.now());
   --mapping->block->mappings;
   release_if_unused(mapping->block);
 }

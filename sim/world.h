@@ -59,7 +59,8 @@ struct World final : OpEffects {
     }
   }
 
-  void report(const Process& process, const char* rule, bool exposure, std::string what);
+  // `bugcheck`: what it could have become under Windows.
+  void report(const Process& process, const char* rule, bool exposure, std::string what, const char* bugcheck = "");
   void log(const std::string& line);  // to the trace
   void message(std::string line);     // for the user
 
@@ -69,13 +70,15 @@ struct World final : OpEffects {
   void drop_work(Context& context);
 
   // Physical memory.
-  std::shared_ptr<PhysicalBlock> create_block(Process& process, int card, Bytes bytes, cu::Status& status);
+  std::shared_ptr<PhysicalBlock> create_block(Process& process, int card, HoldingKind kind, Bytes bytes,
+                                              cu::Status& status);
   void release_if_unused(const std::shared_ptr<PhysicalBlock>& block);
   // Takes a mapping out of use: reports H-4, lets the personality answer, frees the block if that was its last use.
   // `status_of_work`: false for a stream-ordered free, which is no unmap.
   void remove_mapping(Process& process, const std::shared_ptr<Mapping>& mapping, const char* verb);
 
   // OpEffects (execution.cpp).
+  base::Nanos scheduled(Op& op, base::Nanos now) override;
   void started(Op& op, base::Nanos now) override;
   void finished(Op& op, base::Nanos now) override;
   void faulted(Op& op, base::Nanos now) override;

@@ -147,6 +147,15 @@ Bytes DriverContract::free_bytes() {
   return free;
 }
 
+bool DriverContract::comes_back(Bytes bytes) {
+  constexpr int kPolls = 1'000'000;
+  for (int i = 0; i < kPolls; ++i) {
+    if (free_bytes() >= bytes) return true;
+    under_test_.pause();
+  }
+  return false;
+}
+
 cu::MemAccess DriverContract::read_write() const { return {prop_.location, cu::kAccessReadWrite}; }
 
 int DriverContract::attribute(cu::DeviceAttribute attribute) {

@@ -83,6 +83,8 @@ class DriverContract : public testing::TestWithParam<Implementation> {
   std::vector<unsigned char> download(cu::DevicePtr src, Bytes bytes, cu::Stream stream);
 
   Bytes free_bytes();
+  // Waits until at least `bytes` are free: no driver promises that they are when a freeing call returns.
+  bool comes_back(Bytes bytes);
   cu::MemAccess read_write() const;
   int attribute(cu::DeviceAttribute attribute);
   void run_threads(std::vector<std::function<void()>> bodies);

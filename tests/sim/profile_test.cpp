@@ -81,7 +81,7 @@ TEST(SimProfile, ErrorsNameFileAndKey) {
   expect_error(changed("\"h2d_gb_per_s\": 55.2", "\"h2d_gb_per_s\": \"fast\""),
                "test.json: \"link.h2d_gb_per_s\" must be a number");
   expect_error(changed("\"personality\": \"linux\"", "\"personality\": \"plan9\""),
-               "test.json: \"personality\" must be \"linux\"");
+               "test.json: \"personality\" must be \"linux\", \"wddm\" or \"tcc\"");
   expect_error(changed("\"format\": 1", "\"format\": 2"), "test.json: \"format\" must be 1");
   expect_error(changed("\"mem_create\"", "\"mem_kreate\""),
                "test.json: \"host_api.calls.mem_kreate\" is no function of the driver's table");
