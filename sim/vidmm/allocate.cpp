@@ -165,8 +165,9 @@ Open open_operations(Adapter& adapter, Client& client, const VectorClock& host) 
     for (const AllocId id : *list) {
       const Alloc& alloc = adapter.allocs.at(id);
       if (alloc.fence == 0) continue;
+      // What the driver placed itself it has waited for, unless it is under way.
       const bool pends = alloc.pending_until > adapter.now;
-      if (!pends && proved(client, alloc.fence, host)) continue;
+      if (!pends && (alloc.kind != Kind::kVmm || proved(client, alloc.fence, host))) continue;
       (pends ? open.pending : open.unproved) += alloc.bytes;
       open.earlier = alloc.queued_by;
     }
@@ -180,7 +181,10 @@ void end_device(Adapter& adapter, Client& client, const VectorClock& host, CallR
   run_until(adapter, now);
   Bytes left = 0;
   for (const std::list<AllocId>* list : {&client.resident_list, &client.missing, &client.overflow}) {
-    for (const AllocId id : *list) left += adapter.allocs.at(id).bytes;
+    for (const AllocId id : *list) {
+      const Alloc& alloc = adapter.allocs.at(id);
+      if (alloc.kind == Kind::kVmm) left += alloc.bytes;  // the rest the driver takes along
+    }
   }
   if (left == 0) return;
   const Open open = open_operations(adapter, client, host);

@@ -193,6 +193,14 @@ TEST_F(WindowsHazards, H3AnOrderlyEndIsFine) {
   const auto frame = program_.map(32 * kMiB);
   program_.touch(frame.va);
   program_.unmap(frame);
+  cu::MemPool pool = nullptr;  // the driver's own memory goes with the device
+  std::uint64_t keep = ~std::uint64_t{0};
+  EXPECT_OK(program_.cuda().device_get_default_mem_pool(&pool, 0));
+  EXPECT_OK(program_.cuda().mem_pool_set_attribute(pool, cu::kPoolReleaseThreshold, &keep));
+  cu::DevicePtr ptr = 0;
+  EXPECT_OK(program_.cuda().mem_alloc_async(&ptr, kMiB, program_.stream()));
+  EXPECT_OK(program_.cuda().mem_free_async(ptr, program_.stream()));
+  program_.touch(program_.take(kMiB));
   EXPECT_OK(program_.cuda().device_primary_ctx_release(0));
   expect_clean();
 }
