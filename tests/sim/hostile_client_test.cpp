@@ -16,8 +16,22 @@ using base::Random;
 
 // A number that is likely to be wrong, now and then one that was right shortly before.
 std::uint64_t odd_number(Random& random, const std::vector<std::uint64_t>& seen) {
-  constexpr std::uint64_t kOdd[] = {0, 1, 2, 3, 511, 4096, kMiB, 2 * kMiB, 64 * kMiB, kGiB, std::uint64_t{1} << 40,
-                                    (std::uint64_t{1} << 63) - 1, std::uint64_t{1} << 63, ~std::uint64_t{0}, 4112, 4128};
+  constexpr std::uint64_t kOdd[] = {0,
+                                    1,
+                                    2,
+                                    3,
+                                    511,
+                                    4096,
+                                    kMiB,
+                                    2 * kMiB,
+                                    64 * kMiB,
+                                    kGiB,
+                                    std::uint64_t{1} << 40,
+                                    (std::uint64_t{1} << 63) - 1,
+                                    std::uint64_t{1} << 63,
+                                    ~std::uint64_t{0},
+                                    4112,
+                                    4128};
   const std::uint64_t pick = random.below(4);
   if (pick == 0) return random.next();
   if (pick == 1 && !seen.empty()) return seen[random.below(seen.size())];
@@ -114,8 +128,7 @@ TEST(HostileClient, OddValuesInEveryFunction) {
     for (int round = 0; round < 8; ++round) {
       // Some of the calls take it away again.
       (void)backend->driver().ctx_set_current(context);
-#define TG_CALL(method, symbol, need, parameters, arguments) \
-  hostile->call(backend->driver(), &driver::Driver::method);
+#define TG_CALL(method, symbol, need, parameters, arguments) hostile->call(backend->driver(), &driver::Driver::method);
       TG_CUDA_FUNCTIONS(TG_CALL)
 #undef TG_CALL
 #define TG_CALL(method, symbol, need, parameters, arguments) hostile->call(backend->nvml(), &driver::Nvml::method);
