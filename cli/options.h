@@ -27,7 +27,7 @@ struct RunOptions {
   Mode mode = Mode::kDynamic;
   Policy policy = Policy::kScatter;
   std::uint64_t seed = 1;
-  ReadMode read = ReadMode::kCached;
+  ReadMode read = ReadMode::kDirect;
   double scale = 1;
   std::optional<BytesMode> bytes;
   std::optional<double> compute_ratio;

@@ -99,9 +99,11 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
          "WORKFLOW.json (see examples/workflows), MODEL.safetensors, MODEL.safetensors.index.json (shards beside "
          "it) or MODEL.gguf")
       ->required();
-  run->add_option("--card", arguments.card,
-                  "A simulated card: rtx3050-6g-linux, rtx3090-24g-linux, h200-linux, or a profile's file; or cuda, "
-                  "cuda:N. Default: the GPU if there is one, else rtx3050-6g-linux");
+  run->add_option(
+      "--card", arguments.card,
+      "A simulated card: rtx3050-6g-linux, rtx3090-24g-linux, h200-linux, rtx3050-6g-wddm, rtx4060ti-16g-wddm, or a "
+      "profile's file; or cuda, "
+      "cuda:N. Default: the GPU if there is one, else rtx3050-6g-linux");
   run->add_option("--vram", arguments.vram,
                   "The pager's budget, such as 6GiB or 512MiB. Default: what the card has free, less a standing "
                   "allowance of max(512 MiB, 5 %)");
@@ -111,8 +113,9 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
   run->add_option("--policy", arguments.policy, "scatter; to compare with: tail (a watermark), lru")
       ->capture_default_str();
   run->add_option("--read", arguments.read,
-                  "How a model file is read: cached (into page-locked memory), direct (the same, past the page cache), "
-                  "mmap (used where it is mapped)")
+                  "How a model file is read into page-locked memory: direct (past the page cache, so that no second "
+                  "copy stays in "
+                  "memory), cached (through it, and left there for the next run); mmap: used where it is mapped")
       ->capture_default_str();
   run->add_option("--seed", arguments.seed, "Decides all contents, and all orders on the simulated card")
       ->capture_default_str();

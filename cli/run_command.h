@@ -19,7 +19,7 @@ struct RunArguments {
   std::string vram;
   std::string mode;
   std::string policy = "scatter";
-  std::string read = "cached";
+  std::string read = "direct";
   std::string seed = "1";
   std::string scale = "1";
   std::string bytes;

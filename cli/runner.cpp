@@ -160,9 +160,8 @@ Result<void> Runner::make_buffers() {
 
 Result<void> Runner::stage(std::size_t model) {
   const Model& source = workflow_.models[model];
-  auto staged =
-      stage_model({*chosen_.card, chosen_.sim, source, record_.bytes, options_.seed, options_.read == ReadMode::kMapped,
-                   source.file == nullptr ? ~Bytes{0} : options_.host_memory.value_or(~Bytes{0}), progress_});
+  auto staged = stage_model({*chosen_.card, chosen_.sim, source, record_.bytes, options_.seed, options_.read,
+                             source.file == nullptr ? ~Bytes{0} : options_.host_memory.value_or(~Bytes{0}), progress_});
   if (!staged) return staged.error();
   ModelSpec spec;
   spec.name = source.name;

@@ -98,6 +98,12 @@ class PinnedModel : public StagedModel {
         if (auto filled = fill(request, weights[first], to, meter); !filled) return filled;
       }
     }
+    // Where the file system cannot read past its cache, the second copy goes now.
+    if (request.model.file != nullptr && request.read == ReadMode::kDirect) {
+      for (const base::InputFile& file : request.model.file->files()) {
+        if (!file.direct()) file.drop_cache();
+      }
+    }
     return {};
   }
 
@@ -237,7 +243,8 @@ Result<std::unique_ptr<StagedModel>> staged(std::unique_ptr<Kind> model, Owner& 
 
 Result<std::unique_ptr<StagedModel>> stage_model(const StageRequest& request) {
   driver::Driver& driver = request.card.driver();
-  if (request.model.file != nullptr && request.mapped) return staged(std::make_unique<MappedModel>(driver), request);
+  if (request.model.file != nullptr && request.read == ReadMode::kMapped)
+    return staged(std::make_unique<MappedModel>(driver), request);
   if (request.model.file != nullptr) {
     return staged(std::make_unique<PinnedModel>(driver, request.pinned_cap), request);
   }

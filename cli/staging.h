@@ -45,8 +45,8 @@ struct StageRequest {
   const Model& model;
   BytesMode bytes{};
   std::uint64_t seed = 1;
-  bool mapped = false;           // a file's mapping in place of page-locked memory
-  Bytes pinned_cap = ~Bytes{0};  // of page-locked memory
+  ReadMode read = ReadMode::kDirect;  // of a model file
+  Bytes pinned_cap = ~Bytes{0};       // of page-locked memory
   Progress& progress;
 };
 

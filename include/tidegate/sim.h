@@ -5,7 +5,7 @@
 
 namespace tidegate::sim {
 
-// `profile`: the name of a built-in profile ("rtx3050-6g-linux", "rtx3090-24g-linux", "h200-linux") or the path of a
+// `profile`: the name of a built-in profile ("rtx3050-6g-linux", "rtx4060ti-16g-wddm", ...) or the path of a
 // profile file. Time on it is virtual: it passes while callers wait, and every order is decided by `seed`. The calling
 // thread becomes the world's first activity; further threads are not part of it.
 // Errors: kNotFound (with the names that exist), kBadFile.
