@@ -35,9 +35,10 @@ cu::Status get_proc_address(const char* symbol, void** function, int version, un
                             ProcAddressResult* result) {
   int driver_version = 0;
   (void)driver().driver_get_version(&driver_version);
-  if (symbol == nullptr || function == nullptr || flags > (kLegacyStream | kPerThreadStream) ||
-      version > driver_version)
+  const bool too_new = driver_version > 0 && version > driver_version;  // 0: there is no card, which cuInit will say
+  if (symbol == nullptr || function == nullptr || flags > (kLegacyStream | kPerThreadStream) || too_new) {
     return cu::kInvalidValue;
+  }
   // A function that has a per-thread flavour is that one where it is asked for, whatever the version says of the
   // others.
   Flavour flavour = Flavour::kAny;

@@ -1,4 +1,5 @@
 // Calls of entry points that the simulated card does not have, and what is said once.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include <nlohmann/json.hpp>
+#include <pthread.h>
 
 #include "front/front.h"
 #include "src/base/mutex.h"
@@ -20,11 +22,16 @@ struct Seen {
   std::set<std::string> said;
 };
 
+// Never destroyed: calls may come late. A forked child gets one of its own: the parent's may be locked for ever there,
+// and the report is the parent's to write.
+std::atomic<Seen*> current{nullptr};
+std::atomic<bool> in_child{false};
+
 Seen& seen();
 
 void report() {
   const char* path = std::getenv("TIDEGATE_FRONT_REPORT");
-  if (path == nullptr || *path == '\0') return;
+  if (path == nullptr || *path == '\0' || in_child.load()) return;
   const base::Lock lock(seen().mutex);
   const nlohmann::json json{{"not_supported", seen().unknown}};
   if (auto written = base::write_file(path, json.dump(2) + "\n"); !written) {
@@ -33,11 +40,17 @@ void report() {
 }
 
 Seen& seen() {
-  static Seen* const made = [] {
+  static const bool made = [] {
+    current.store(new Seen);
     (void)std::atexit(report);
-    return new Seen;  // never destroyed: calls may come late
+    (void)pthread_atfork(nullptr, nullptr, [] {
+      current.store(new Seen);
+      in_child.store(true);
+    });
+    return true;
   }();
-  return *made;
+  (void)made;
+  return *current.load();
 }
 
 void count(const char* name) {

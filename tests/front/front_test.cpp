@@ -259,7 +259,8 @@ TEST_F(Front, AForkedChildOfAProgramThatUsedItIsNotInitialised) {
                          call("cuMemAlloc_v2", &at, std::size_t{4096}) == 3 && call("cuCtxGetCurrent", &context) == 3;
     const bool answered = call("cuDriverGetVersion", &version) == 0 && version >= 12000 &&
                           call("cuGetErrorName", 2, &text) == 0 && std::string(text) == "CUDA_ERROR_OUT_OF_MEMORY";
-    ::_exit(refused && answered ? 0 : 1);
+    const bool counted = call("cuGraphLaunch", nullptr, nullptr) == 801;  // nor does counting hang
+    ::_exit(refused && answered && counted ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -274,6 +275,9 @@ TEST_F(Front, SaysOneLineWhereACardIsUnknown) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, testing::HasSubstr("tidegate: no simulated card: "));
   EXPECT_THAT(outcome.out, testing::HasSubstr("cuInit: 100\n"));
+  const Outcome asked = run("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR
+                            "' TIDEGATE_CARD=no-such-card '" TIDEGATE_FRONT_PROGRAMS "/front_proc_address' 2>&1");
+  EXPECT_THAT(asked.out, testing::HasSubstr("cuInit: 100\n")) << "found, and says why";
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
 }
 
