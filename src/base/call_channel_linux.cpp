@@ -87,7 +87,7 @@ std::vector<unsigned char> CallChannel::take_request() const {
 
 void CallChannel::reply(const std::vector<unsigned char>& bytes) {
   const std::size_t size = std::min(bytes.size(), kCapacity);
-  std::memcpy(shared_->data, bytes.data(), size);
+  if (size > 0) std::memcpy(shared_->data, bytes.data(), size);
   shared_->size.store(static_cast<std::uint32_t>(size), std::memory_order_relaxed);
   shared_->state.store(kReplied, std::memory_order_release);
   (void)::syscall(SYS_futex, &shared_->state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
