@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/run_command.h"
 #include "tests/support/temp_folder.h"
 
 #if !defined(_WIN32)
@@ -31,14 +32,8 @@ class Program : public testing::Test {
   Outcome run(const std::string& arguments) {
     const std::string err = folder_.path("stderr");
     const std::string command = std::string("'") + TIDEGATE_PROGRAM + "' " + arguments + " 2>'" + err + "'";
-    Outcome outcome;
-    std::FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return outcome;
-    std::array<char, 4096> buffer{};
-    while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
-      outcome.out.append(buffer.data(), got);
-    const int status = ::pclose(pipe);
-    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    const test::CommandOutcome ran = test::run_command(command);
+    Outcome outcome{ran.code, ran.out, ""};
     outcome.err = test::read_file(err);
     std::filesystem::remove(err);
     return outcome;

@@ -18,6 +18,7 @@
 
 #include "src/driver/cuda_abi.h"
 #include "tests/front/elf_file.h"
+#include "tests/support/run_command.h"
 #include "tests/support/temp_folder.h"
 
 namespace tidegate {
@@ -65,26 +66,13 @@ class Front : public testing::Test {
 };
 void* Front::library_ = nullptr;
 
-struct Outcome {
-  int code = -1;
-  std::string out;
-};
-Outcome run(const std::string& command) {
-  Outcome outcome;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.out.append(buffer.data(), got);
-  const int status = ::pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
+using Outcome = test::CommandOutcome;
+using test::run_command;
 
 TEST_F(Front, ServesAProgramWhicheverWayItBinds) {
   for (const char* program : {"front_linked", "front_dlopen", "front_proc_address"}) {
-    const Outcome outcome = run("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR "' TIDEGATE_CARD=rtx3050-6g-linux '" +
-                                std::string(TIDEGATE_FRONT_PROGRAMS "/") + program + "' 2>&1");
+    const Outcome outcome = run_command("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR "' TIDEGATE_CARD=rtx3050-6g-linux '" +
+                                        std::string(TIDEGATE_FRONT_PROGRAMS "/") + program + "' 2>&1");
     EXPECT_EQ(outcome.code, 0) << program << ": " << outcome.out;
     EXPECT_EQ(outcome.out, "took 8 MiB of 5984, same 1\n") << program;
   }
@@ -153,7 +141,7 @@ TEST_F(Front, GivesNamesThatOnlyTheRealLibraryKnowsAFunctionEach) {
   const test::TempFolder folder;
   std::string filled = command;
   filled.replace(filled.find("%s"), 2, folder.path("report.json"));
-  const Outcome outcome = run(filled);
+  const Outcome outcome = run_command(filled);
   EXPECT_EQ(outcome.out, "801 801\n");
   const auto report = nlohmann::json::parse(test::read_file(folder.path("report.json")));
   EXPECT_EQ(report["not_supported"]["cuFromTheFuture"], 2);
@@ -270,13 +258,14 @@ TEST_F(Front, AForkedChildOfAProgramThatUsedItIsNotInitialised) {
 }
 
 TEST_F(Front, SaysOneLineWhereACardIsUnknown) {
-  const Outcome outcome = run("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR
-                              "' TIDEGATE_CARD=no-such-card '" TIDEGATE_FRONT_PROGRAMS "/front_linked' 2>&1");
+  const Outcome outcome = run_command("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR
+                                      "' TIDEGATE_CARD=no-such-card '" TIDEGATE_FRONT_PROGRAMS "/front_linked' 2>&1");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, testing::HasSubstr("tidegate: no simulated card: "));
   EXPECT_THAT(outcome.out, testing::HasSubstr("cuInit: 100\n"));
-  const Outcome asked = run("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR
-                            "' TIDEGATE_CARD=no-such-card '" TIDEGATE_FRONT_PROGRAMS "/front_proc_address' 2>&1");
+  const Outcome asked =
+      run_command("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR "' TIDEGATE_CARD=no-such-card '" TIDEGATE_FRONT_PROGRAMS
+                  "/front_proc_address' 2>&1");
   EXPECT_THAT(asked.out, testing::HasSubstr("cuInit: 100\n")) << "found, and says why";
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
 }
