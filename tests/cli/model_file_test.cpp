@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/run_command.h"
 #include "tests/support/temp_folder.h"
 
 #if !defined(_WIN32)
@@ -45,13 +46,9 @@ class ModelFileProgram : public testing::Test {
  protected:
   int run(const std::string& arguments) {
     const std::string command = std::string("'") + TIDEGATE_PROGRAM + "' " + arguments + " 2>&1";
-    out_.clear();
-    std::FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return -1;
-    std::array<char, 4096> buffer{};
-    while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) out_.append(buffer.data(), got);
-    const int status = ::pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    test::CommandOutcome ran = test::run_command(command);
+    out_ = std::move(ran.out);
+    return ran.code;
   }
   std::string sharded() {
     nlohmann::json index;
@@ -130,16 +127,12 @@ TEST_F(ModelFileProgram, AFileThatShrinksIsOneLineInEveryWayOfReading) {
     const std::string script = "sh -c 'sleep 0.3; truncate -s 100000 \"" + victim +
                                "\"; sleep 1; kill -TERM $PPID' & exec '" + std::string(TIDEGATE_PROGRAM) + "' " +
                                command + " 2>&1";
-    std::FILE* pipe = ::popen(script.c_str(), "r");
-    ASSERT_NE(pipe, nullptr);
-    std::string out;
-    std::array<char, 4096> buffer{};
-    while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) out.append(buffer.data(), got);
-    const int status = ::pclose(pipe);
-    ASSERT_TRUE(WIFEXITED(status)) << mode << ": a signal ended it: " << out;
+    const auto [code, out] = test::run_command(script);
     // What was copied to page-locked memory before the cut is safe from the file; a mapping is not.
-    const int code = WEXITSTATUS(status);
     EXPECT_TRUE(code == 2 || (code == 143 && mode != "mmap")) << mode << ": " << code << ": " << out;
+    if (code == 143) {
+      EXPECT_THAT(out, HasSubstr("stopped by SIGTERM")) << "and not ended by it";
+    }
     if (code == 2) {
       EXPECT_THAT(out, HasSubstr("shard-8.safetensors: offset "));
       EXPECT_THAT(out, HasSubstr("truncated meanwhile"));
