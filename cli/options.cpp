@@ -12,6 +12,8 @@ const char* name_of(ReadMode mode) {
       return "direct";
     case ReadMode::kMapped:
       return "mmap";
+    case ReadMode::kStream:
+      return "stream";
   }
   return "unknown";
 }

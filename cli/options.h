@@ -13,6 +13,7 @@ enum class ReadMode {
   kCached,  // into page-locked memory, through the page cache
   kDirect,  // the same, past it where the file system can
   kMapped,  // the file's mapping
+  kStream,  // from the file at each use, through a bounded ring, past the page cache where the file system can
 };
 
 enum class BytesMode {
@@ -28,6 +29,7 @@ struct RunOptions {
   Policy policy = Policy::kScatter;
   std::uint64_t seed = 1;
   ReadMode read = ReadMode::kDirect;
+  Bytes ring = 256 * kMiB;  // ReadMode::kStream
   double scale = 1;
   std::optional<BytesMode> bytes;
   std::optional<double> compute_ratio;

@@ -1,6 +1,7 @@
 // What a run was and what it showed: plain data between the runner and the report.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -52,11 +53,18 @@ struct HazardRecord {
 
 struct ModelRecord {
   std::string how_staged;
+  double file_bytes_per_second = 0;  // measured; 0: the bytes come from host memory
   std::size_t blocks = 0;
   std::size_t small_weights = 0;  // those that share a block
   Bytes small_bytes = 0;
   ModelStats stats;
 };
+
+// What a model's bytes pass through on their way to the card: the link, or the file where that is slower.
+inline double slower_leg(const Calibration& calibration, const ModelRecord& model) {
+  const double link = calibration.link_bytes_per_second;
+  return model.file_bytes_per_second > 0 ? std::min(link, model.file_bytes_per_second) : link;
+}
 
 struct RunRecord {
   RunOptions options;

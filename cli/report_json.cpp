@@ -27,6 +27,8 @@ Json model_json(const Model& model, const ModelRecord& record) {
           {"small_weights", record.small_weights},
           {"small_bytes", record.small_bytes},
           {"staged_in", record.how_staged},
+          {"file_bytes_per_second",
+           record.file_bytes_per_second > 0 ? Json(std::round(record.file_bytes_per_second)) : Json()},
           {"block_bytes", record.stats.bytes},
           {"needed_bytes", record.stats.needed},
           {"ring_bytes", record.stats.ring},

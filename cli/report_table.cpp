@@ -47,6 +47,12 @@ void add_header(const RunRecord& record, std::string& out) {
   } else {
     fmt::format_to(to, "compute {:.1f} TFLOP/s ({})\n", calibration.flops_per_second / 1e12, calibration.flops_kind);
   }
+  for (std::size_t i = 0; i < record.models.size(); ++i) {
+    const double rate = record.models[i].file_bytes_per_second;
+    if (rate == 0) continue;
+    fmt::format_to(to, "  {}: from {}, {:.2f} GB/s (measured once, before the passes); bounds take the slower leg\n",
+                   record.workflow->models[i].name, record.models[i].how_staged, rate / 1e9);
+  }
   fmt::format_to(to, "  budget {} ({}); peak held {} (counted)\n\n", format_size(record.budget), record.budget_source,
                  format_size(record.pager.peak_held));
 }

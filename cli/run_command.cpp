@@ -54,8 +54,8 @@ bool is_workflow(const std::string& path) {
 
 Result<Workflow> load_input(const RunOptions& options) {
   if (!is_workflow(options.input)) {
-    const auto cache =
-        options.read == ReadMode::kDirect ? base::InputFile::Cache::kDirect : base::InputFile::Cache::kPage;
+    const bool direct = options.read == ReadMode::kDirect || options.read == ReadMode::kStream;
+    const auto cache = direct ? base::InputFile::Cache::kDirect : base::InputFile::Cache::kPage;
     return workflow_of_file(options.input, cache, options.passes.value_or(kDefaultPasses));
   }
   auto workflow = load_workflow(options.input);
@@ -71,6 +71,9 @@ Result<void> run(const RunOptions& options, bool& ok) {
   }
   auto workflow = load_input(options);
   if (!workflow) return workflow.error();
+  if (workflow.value().models.front().file == nullptr && options.read == ReadMode::kStream) {
+    return Error{Errc::kInvalidArgument, "--read stream: a workflow has no model file to read from"};
+  }
   if (workflow.value().models.front().file != nullptr && options.scale != 1) {
     return Error{Errc::kInvalidArgument, "--scale: a model file runs as it is"};
   }
@@ -115,7 +118,11 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
   run->add_option("--read", arguments.read,
                   "How a model file is read into page-locked memory: direct (past the page cache, so that no second "
                   "copy stays in "
-                  "memory), cached (through it, and left there for the next run); mmap: used where it is mapped")
+                  "memory), cached (through it, and left there for the next run); mmap: used where it is mapped; "
+                  "stream: not kept in memory at all, but read at each use through a ring (--ring)")
+      ->capture_default_str();
+  run->add_option("--ring", arguments.ring,
+                  "Page-locked memory for --read stream; at least what the largest weight takes")
       ->capture_default_str();
   run->add_option("--seed", arguments.seed, "Decides all contents, and all orders on the simulated card")
       ->capture_default_str();
@@ -153,7 +160,8 @@ Result<RunOptions> parse_options(const RunArguments& arguments) {
   const auto policy = parse_name("--policy", arguments.policy, {Policy::kScatter, Policy::kTail, Policy::kLru});
   if (!policy) return policy.error();
   options.policy = policy.value();
-  const auto read = parse_name("--read", arguments.read, {ReadMode::kCached, ReadMode::kDirect, ReadMode::kMapped});
+  const auto read = parse_name("--read", arguments.read,
+                               {ReadMode::kCached, ReadMode::kDirect, ReadMode::kMapped, ReadMode::kStream});
   if (!read) return read.error();
   options.read = read.value();
   const auto seed = parse_number<std::uint64_t>("--seed", arguments.seed, 0, UINT64_MAX);
@@ -167,6 +175,9 @@ Result<RunOptions> parse_options(const RunArguments& arguments) {
     if (!vram) return named("--vram", vram.error());
     options.vram = vram.value();
   }
+  const auto ring = parse_size(arguments.ring);
+  if (!ring) return named("--ring", ring.error());
+  options.ring = ring.value();
   if (!arguments.host_memory.empty()) {
     const auto memory = parse_size(arguments.host_memory);
     if (!memory) return named("--host-memory", memory.error());

@@ -20,6 +20,7 @@ struct RunArguments {
   std::string mode;
   std::string policy = "scatter";
   std::string read = "direct";
+  std::string ring = "256MiB";
   std::string seed = "1";
   std::string scale = "1";
   std::string bytes;

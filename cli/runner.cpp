@@ -161,10 +161,12 @@ Result<void> Runner::make_buffers() {
 Result<void> Runner::stage(std::size_t model) {
   const Model& source = workflow_.models[model];
   auto staged = stage_model({*chosen_.card, chosen_.sim, source, record_.bytes, options_.seed, options_.read,
-                             source.file == nullptr ? ~Bytes{0} : options_.host_memory.value_or(~Bytes{0}), progress_});
+                             source.file == nullptr ? ~Bytes{0} : options_.host_memory.value_or(~Bytes{0}),
+                             options_.ring, progress_});
   if (!staged) return staged.error();
   ModelSpec spec;
   spec.name = source.name;
+  spec.source = staged.value()->source();
   // A runtime knows its layers' FLOPs before it has run them; so does a workflow.
   std::vector<double> cost(source.weights.size(), 0);
   for (const Step& step : workflow_.steps) {
@@ -183,6 +185,9 @@ Result<void> Runner::stage(std::size_t model) {
       error.message += "; without paging all models must fit: leave out --mode off";
     }
     return error;
+  }
+  if (const double rate = staged.value()->bytes_per_second(); rate > 0) {
+    record_.models[model].file_bytes_per_second = rate;
   }
   record_.models[model].how_staged = staged.value()->how();
   staged_[model] = std::move(staged).value();

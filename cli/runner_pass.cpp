@@ -61,7 +61,7 @@ Result<void> Runner::run_pass(std::size_t step, std::uint32_t index) {
                            .largest_streamed = pass.largest_streamed,
                            .missing = at_end.bytes - std::min(at_start.resident, at_end.bytes),
                            .compute_seconds = pass.compute_seconds,
-                           .link_bytes_per_second = record_.calibration.link_bytes_per_second};
+                           .link_bytes_per_second = slower_leg(record_.calibration, record_.models[pass.model])};
   const Bounds bounds = bounds_of(inputs);
   pass.bound_plain = bounds.plain;
   pass.bound = pass.cold ? bounds.cold : bounds.grain;

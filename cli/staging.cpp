@@ -1,6 +1,7 @@
 #include "cli/staging.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "src/base/checksum.h"
 #include "src/base/mapped_file.h"
 #include "src/driver/errors.h"
+#include "src/store/file_source.h"
 #include "src/store/pinned_arena.h"
 
 namespace tidegate::cli {
@@ -35,8 +37,9 @@ class Meter {
       : request_(request), verb_(verb), total_(request.model.bytes()) {}
 
   // False: a signal came.
-  bool advance(Bytes bytes) {
-    done_ += bytes;
+  bool advance(Bytes bytes) { return reached(done_ + bytes); }
+  bool reached(Bytes done) {
+    done_ = done;
     if (request_.progress.due()) {
       request_.progress.show(
           fmt::format("{} {}: {} of {}", verb_, request_.model.name, format_size(done_), format_size(total_)));
@@ -51,31 +54,39 @@ class Meter {
   Bytes done_ = 0;
 };
 
-// Reads parts of a file's tensors. Past the page cache, what is read is whole pages, into a buffer of their alignment.
-class Bounce {
- public:
-  Result<void> read(const store::ModelFile& file, const WeightTensor& weight, Bytes at, std::byte* to, Bytes bytes) {
-    const store::StoredTensor& tensor = file.tensors()[weight.stored];
-    const base::InputFile& input = file.files()[tensor.file];
-    const Bytes begin = tensor.offset + weight.stored_offset + at;
-    if (!input.direct()) return input.read(begin, to, bytes);
-    constexpr Bytes kPage = base::InputFile::kDirectAlign;
-    const Bytes from = round_down(begin, kPage);
-    const Bytes size = round_up(begin + bytes, kPage) - from;
-    if (buffer_.size() < size) {
-      auto larger = base::AddressRange::reserve(round_up(size, base::AddressRange::page_bytes()));
-      if (!larger) return larger.error();
-      buffer_ = std::move(larger).value();
-      if (auto usable = buffer_.make_usable(0, buffer_.size()); !usable) return usable;
-    }
-    if (auto got = input.read(from, buffer_.data(), size); !got) return got;
-    std::memcpy(to, buffer_.data() + (begin - from), bytes);
-    return {};
+// Where the weights of a model lie in its file.
+std::vector<store::FileExtent> extents_of(const Model& model) {
+  std::vector<store::FileExtent> extents;
+  for (const WeightTensor& weight : model.weights) {
+    const store::StoredTensor& tensor = model.file->tensors()[weight.stored];
+    extents.push_back({tensor.file, tensor.offset + weight.stored_offset, weight.bytes});
   }
+  return extents;
+}
+
+// Sums up what is read of each weight, and copies it to its place if it has one.
+class SummingSink final : public store::PieceSink {
+ public:
+  explicit SummingSink(std::size_t weights) : places(weights), sums_(weights) {}
+  void piece(std::size_t weight, Bytes at, const std::byte* data, Bytes bytes) override {
+    if (places[weight] != nullptr) std::memcpy(places[weight] + at, data, bytes);
+    sums_[weight].fetch_add(base::checksum(data, bytes, at / 8), std::memory_order_relaxed);
+  }
+  std::vector<std::uint64_t> sums() const { return {sums_.begin(), sums_.end()}; }
+
+  std::vector<std::byte*> places;
 
  private:
-  base::AddressRange buffer_;
+  std::vector<std::atomic<std::uint64_t>> sums_;
 };
+
+Result<void> scan_file(const StageRequest& request, SummingSink& sink, const char* verb) {
+  Meter meter(request, verb);
+  auto read = store::scan(request.card.executor(), *request.model.file, extents_of(request.model), sink,
+                          [&meter](Bytes done) { return meter.reached(done); });
+  if (!read && read.error().code == Errc::kClosed) return stopped();
+  return read;
+}
 
 // Page-locked memory for all weights of a model, some of them to a chunk.
 class PinnedModel : public StagedModel {
@@ -84,6 +95,8 @@ class PinnedModel : public StagedModel {
 
   Result<void> stage(const StageRequest& request) {
     const auto& weights = request.model.weights;
+    const bool stored = request.model.file != nullptr;
+    SummingSink sink(stored ? weights.size() : 0);
     Meter meter(request, "staging");
     for (std::size_t first = 0; first < weights.size();) {
       std::size_t last = first;
@@ -95,11 +108,19 @@ class PinnedModel : public StagedModel {
       if (!chunk) return chunk.error();
       std::byte* to = chunk.value();
       for (; first < last; to += round_up(weights[first++].bytes, kAlign)) {
-        if (auto filled = fill(request, weights[first], to, meter); !filled) return filled;
+        host_.push_back(to);
+        if (stored) {
+          sink.places[first] = to;
+        } else if (auto filled = fill(request, weights[first], to, meter); !filled) {
+          return filled;
+        }
       }
     }
+    if (!stored) return {};
+    if (auto read = scan_file(request, sink, "staging"); !read) return read;
+    expected_ = sink.sums();
     // Where the file system cannot read past its cache, the second copy goes now.
-    if (request.model.file != nullptr && request.read == ReadMode::kDirect) {
+    if (request.read == ReadMode::kDirect) {
       for (const base::InputFile& file : request.model.file->files()) {
         if (!file.direct()) file.drop_cache();
       }
@@ -113,22 +134,44 @@ class PinnedModel : public StagedModel {
     const std::uint64_t key = content_key(request.seed, request.model.name, weight.name);
     for (Bytes done = 0; done < weight.bytes;) {
       const Bytes part = std::min(kPart, weight.bytes - done);
-      if (weight.stored != kNotStored) {
-        if (auto read = bounce_.read(*request.model.file, weight, done, to + done, part); !read) return read;
-        sum += base::checksum(to + done, part, done / 8);
-      } else {
-        sum += fill_and_sum(to + done, part, key, done);
-      }
+      sum += fill_and_sum(to + done, part, key, done);
       done += part;
       if (!meter.advance(part)) return stopped();
     }
-    host_.push_back(to);
     expected_.push_back(sum);
     return {};
   }
 
-  Bounce bounce_;
   store::PinnedArena arena_;
+};
+
+// A bounded ring of page-locked memory, through which weights come from the file each time they are needed.
+class StreamedModel : public StagedModel {
+ public:
+  StreamedModel(driver::Driver& driver, Bytes ring) : arena_(driver, ~Bytes{0}), ring_(ring) {}
+  ~StreamedModel() override { source_.reset(); }
+
+  Result<void> stage(const StageRequest& request) {
+    SummingSink sink(request.model.weights.size());
+    const base::Nanos start = request.card.executor().now();
+    if (auto read = scan_file(request, sink, "reading"); !read) return read;  // what the checks expect
+    const base::Nanos took = request.card.executor().now() - start;
+    if (request.sim == nullptr && took > 0) {
+      bytes_per_second_ = static_cast<double>(request.model.bytes()) / (static_cast<double>(took) * 1e-9);
+    }
+    expected_ = sink.sums();
+    host_.resize(request.model.weights.size());
+    auto source =
+        store::FileSource::create(request.card, arena_, request.model.file, extents_of(request.model), {.ring = ring_});
+    if (!source) return source.error();
+    how_ = fmt::format("its file, through a ring of {} of pinned memory", format_size(source.value()->ring_bytes()));
+    source_ = std::move(source).value();
+    return {};
+  }
+
+ private:
+  store::PinnedArena arena_;
+  Bytes ring_;
 };
 
 // Weights that exist as a tag, but for their first bytes.
@@ -245,6 +288,9 @@ Result<std::unique_ptr<StagedModel>> stage_model(const StageRequest& request) {
   driver::Driver& driver = request.card.driver();
   if (request.model.file != nullptr && request.read == ReadMode::kMapped)
     return staged(std::make_unique<MappedModel>(driver), request);
+  if (request.model.file != nullptr && request.read == ReadMode::kStream) {
+    return staged(std::make_unique<StreamedModel>(driver, request.ring), request);
+  }
   if (request.model.file != nullptr) {
     return staged(std::make_unique<PinnedModel>(driver, request.pinned_cap), request);
   }

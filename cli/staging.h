@@ -12,6 +12,7 @@
 #include "cli/workflow.h"
 #include "tidegate/card.h"
 #include "tidegate/result.h"
+#include "tidegate/weight_source.h"
 
 namespace tidegate::sim {
 class SimCard;
@@ -28,7 +29,11 @@ class StagedModel {
   StagedModel(const StagedModel&) = delete;
   StagedModel& operator=(const StagedModel&) = delete;
 
+  // Null where source() has the bytes.
   const void* host(std::size_t weight) const { return host_[weight]; }
+  const std::shared_ptr<WeightSource>& source() const { return source_; }
+  // How fast the source was read, measured; 0: not known, or no source.
+  double bytes_per_second() const { return bytes_per_second_; }
   // What the checksum kernel finds where the weight's bytes are right.
   std::uint64_t expected(std::size_t weight) const { return expected_[weight]; }
   const std::string& how() const { return how_; }  // "pinned host memory"
@@ -37,6 +42,8 @@ class StagedModel {
   std::vector<const void*> host_;
   std::vector<std::uint64_t> expected_;
   std::string how_;
+  std::shared_ptr<WeightSource> source_;
+  double bytes_per_second_ = 0;
 };
 
 struct StageRequest {
@@ -47,6 +54,7 @@ struct StageRequest {
   std::uint64_t seed = 1;
   ReadMode read = ReadMode::kDirect;  // of a model file
   Bytes pinned_cap = ~Bytes{0};       // of page-locked memory
+  Bytes ring = 0;                     // ReadMode::kStream
   Progress& progress;
 };
 

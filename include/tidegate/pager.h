@@ -22,6 +22,7 @@
 #include "tidegate/bytes.h"
 #include "tidegate/card.h"
 #include "tidegate/result.h"
+#include "tidegate/weight_source.h"
 
 namespace tidegate {
 
@@ -62,7 +63,8 @@ Bytes standing_allowance(Bytes card_total);
 struct Weight {
   std::string name;
   Bytes bytes = 0;
-  const void* host = nullptr;  // readable for the model's lifetime, unchanged; pinned memory copies at link speed
+  // Readable for the model's lifetime, unchanged; pinned memory copies at link speed. Null: ModelSpec::source has it.
+  const void* host = nullptr;
   // Card time of one use relative to the model's other weights (FLOPs, say), if the caller knows it: the first plan,
   // made before anything is measured, is then as good as later ones. 0 for all: by bytes.
   double cost = 0;
@@ -72,6 +74,7 @@ struct ModelSpec {
   std::string name;
   std::vector<Weight> weights;  // in their expected order of use
   int priority = 0;             // blocks of a lower priority never displace those of a higher one beyond the floor
+  std::shared_ptr<WeightSource> source{};  // of the weights without host memory; kept until the model is removed
 };
 
 // Where a weight lies: in this block, at this offset. Small weights share a block.
@@ -102,7 +105,7 @@ class Lease {
   DeviceAddress address(std::size_t index) const;
 
   // Adds blocks without ever waiting for anybody else. kOutOfMemory, all state as it was, if there is no room that can
-  // be had at once.
+  // be had at once, or a block's bytes have yet to be read by the model's source.
   Result<void> extend(std::span<const BlockId> blocks);
 
   // To be called after the last launch that uses the blocks was submitted to the lease's stream. Idempotent.
@@ -169,8 +172,8 @@ class Pager {
   Pager& operator=(const Pager&) = delete;
 
   // Registers a model; nothing is copied yet (Mode::kOff: all of it is). The host memory must stay. Errors:
-  // kInvalidArgument (empty or zero-sized weight, null pointer), kBelowFloor (a weight larger than the budget allows),
-  // kOutOfMemory (Mode::kOff).
+  // kInvalidArgument (empty or zero-sized weight, neither memory nor a source), kBelowFloor (a weight larger than the
+  // budget allows), kOutOfMemory (Mode::kOff), those of WeightSource::read.
   Result<ModelId> add_model(ModelSpec spec);
   // Forgets a model; no lease on it may be held. Its bytes are free once the card has finished with them.
   Result<void> remove_model(ModelId model);
@@ -180,7 +183,8 @@ class Pager {
   // Grants all blocks or none, and returns once their copies have been issued; work submitted to `stream` afterwards
   // runs after they have arrived. Waits for room where it must (never for the card). Errors: kBelowFloor (the set can
   // never fit), kWouldDeadlock (only leases of waiting callers, this one included, could make room), kCapturing (a
-  // copy would be needed and the stream captures a graph), kDriver.
+  // copy would be needed and the stream captures a graph), kDriver, those of the model's WeightSource: the pager goes
+  // on, and another lease tries again.
   Result<Lease> lease(std::span<const BlockId> blocks, StreamHandle stream);
 
   // Marks the start of a pass over a model's weights. Optional: a pass is also recognised by its first block coming

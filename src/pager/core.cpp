@@ -116,7 +116,9 @@ PagerCore::~PagerCore() {
   // Nothing may touch the frames any more when they go: wait, by event, for every stream that used them.
   if (arrivals_.stream() != nullptr) pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });
   streams_.drain();
+  give_back_bytes(true);
   for (const auto& model : models_) {
+    if (model->source != nullptr) model->source->connect({});
     for (void* pack : model->packs) free_host(pack);
   }
   for (const cu::DevicePtr allocation : plain_allocations_) {
@@ -203,12 +205,18 @@ Result<void> PagerCore::pack_small(ModelSpec& spec, Model& model) {
     model.packs.push_back(pack);
     std::memset(pack, 0, size);
     for (std::size_t i = begin; i < next; ++i) {
-      std::memcpy(static_cast<std::byte*>(pack) + model.places[small[i]].offset, spec.weights[small[i]].host,
-                  spec.weights[small[i]].bytes);
+      const Weight& weight = spec.weights[small[i]];
+      std::byte* to = static_cast<std::byte*>(pack) + model.places[small[i]].offset;
+      if (weight.host != nullptr) {
+        std::memcpy(to, weight.host, weight.bytes);
+      } else if (auto read = spec.source->read(small[i], to); !read) {
+        return read;
+      }
     }
     model.blocks.push_back({round_up(size, pager::kGrain), true});
     model.sources.push_back(static_cast<const std::byte*>(pack));
     model.source_bytes.push_back(size);
+    model.weight_of.push_back(0);
   }
   return {};
 }
@@ -219,9 +227,11 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
   Model& model = *owned;
   model.name = spec.name;
   model.priority = spec.priority;
+  model.source = spec.source;
   model.places.resize(spec.weights.size());
   for (const Weight& weight : spec.weights) {
-    if (weight.bytes == 0 || weight.host == nullptr || weight.bytes > card_.total_bytes() * 1024) {
+    if (weight.bytes == 0 || (weight.host == nullptr && spec.source == nullptr) ||
+        weight.bytes > card_.total_bytes() * 1024) {
       return Error{Errc::kInvalidArgument, fmt::format("weight {} of model {} has {} bytes at {}", weight.name,
                                                        spec.name, weight.bytes, weight.host)};
     }
@@ -243,6 +253,7 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
     model.blocks.push_back({round_up(weight.bytes, pager::kGrain), false});
     model.sources.push_back(static_cast<const std::byte*>(weight.host));
     model.source_bytes.push_back(weight.bytes);
+    model.weight_of.push_back(static_cast<std::uint32_t>(i));
   }
   // The order of use as registered; a pack counts from the first of its weights on.
   std::vector<bool> seen(model.blocks.size(), false);
@@ -324,58 +335,9 @@ Result<ModelId> PagerCore::add_model(ModelSpec spec) {
   install(model, std::move(plan));
   plan_frames();
   mutex_.unlock();
+  if (model.source != nullptr) model.source->connect([this] { executor_.wake(copy_task_); });
   executor_.wake(frame_task_);
   return model.id;
-}
-
-Result<void> PagerCore::load_whole(Model& model) {
-  cu::DevicePtr base = 0;
-  const cu::Status allocated = driver_.mem_alloc(&base, model.bytes);
-  plain_allocations_.resize(models_.size(), 0);
-  plain_bytes_.resize(models_.size(), 0);
-  if (allocated != cu::kSuccess) {
-    Error error = driver_error(driver_, allocated, "allocating a whole model");
-    if (allocated == cu::kOutOfMemory) {
-      error.code = Errc::kOutOfMemory;
-      error.message = fmt::format(
-          "model {} of {} bytes does not fit on the card beside the others; mode dynamic pages "
-          "it instead",
-          model.name, model.bytes);
-    }
-    return error;
-  }
-  plain_allocations_[model.id] = base;
-  plain_bytes_[model.id] = model.bytes;
-  const auto give_up = [&](cu::Status status, const char* what) {
-    Error error = driver_error(driver_, status, what);
-    pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });  // copies into it may be under way
-    pager::insist([&] { return driver_.mem_free(base); });
-    plain_allocations_[model.id] = 0;
-    plain_bytes_[model.id] = 0;
-    return error;
-  };
-  Bytes offset = 0;
-  for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {
-    const cu::Status copied = pager::insist([&] {
-      return driver_.memcpy_htod_async(base + offset, model.sources[i], model.source_bytes[i], arrivals_.stream());
-    });
-    if (copied != cu::kSuccess) return give_up(copied, "copying a weight");
-    block_at(model.id_of(i)).address = base + offset;
-    offset += model.blocks[i].bytes;
-    model.copied += model.source_bytes[i];
-    ++counters_.copies;
-  }
-  std::uint64_t sequence = 0;
-  if (!arrivals_.has_room()) pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });
-  if (!arrivals_.has_room()) return give_up(cu::kNotReady, "waiting for the copy stream");
-  const cu::Status recorded = pager::insist([&] { return arrivals_.record(&sequence); });
-  if (recorded != cu::kSuccess) return give_up(recorded, "recording an event");
-  for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {
-    Block& block = block_at(model.id_of(i));
-    block.arrival = sequence;
-    block.state.fetch_or(pager::kResident, std::memory_order_release);
-  }
-  return {};
 }
 
 Result<void> PagerCore::remove_model(ModelId id) {
@@ -423,6 +385,8 @@ Result<void> PagerCore::remove_model(ModelId id) {
       executor_.wait(mutex_, frames_changed_, executor_.now() + 100 * base::kMicrosecond);
     }
   }
+  give_back_bytes(false);
+  if (model->source != nullptr) std::exchange(model->source, nullptr)->connect({});
   std::vector<void*> packs = std::move(model->packs);
   model->packs.clear();
   partition();

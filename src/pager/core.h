@@ -112,7 +112,21 @@ class PagerCore {
   };
 
   // Why a fetch did not happen.
-  enum class Fetch { kIssued, kNoRoom, kLater, kFailed };
+  enum class Fetch {
+    kIssued,
+    kNoRoom,
+    kLater,
+    kComing,      // its bytes are being read
+    kUnreadable,  // they cannot be: unreadable_ says why
+    kFailed,
+  };
+
+  // Bytes of a source that a copy reads.
+  struct Borrowed {
+    std::shared_ptr<WeightSource> source;
+    std::uint32_t weight = 0;
+    std::uint64_t sequence = 0;  // of the copy
+  };
 
   // core.cpp
   Block& block_at(BlockId id) const { return chunks_[id / kChunk][id % kChunk]; }
@@ -121,7 +135,6 @@ class PagerCore {
   bool is_this_caller(const Caller& caller) const;
   Model* model_at(ModelId id) { return id < models_.size() && !models_[id]->removed ? models_[id].get() : nullptr; }
   Result<void> pack_small(ModelSpec& spec, Model& model);
-  Result<void> load_whole(Model& model);  // Mode::kOff
   Bytes floor_bytes() const;
   void pause(Nanos duration);  // parks the caller about that long
   void free_host(void* pack);
@@ -162,6 +175,16 @@ class PagerCore {
   void became_resident(Block& block, BlockId id, Bytes offset, std::uint64_t sequence);
   void activate(Model& model);
   void advance_cursor(Model& model, std::uint32_t index);
+
+  // core_source.cpp: under mutex_
+  Fetch supply(BlockId id, Urgency urgency);
+  void read_ahead(Model& model);
+  const std::byte* bytes_of(Model& model, std::uint32_t index, std::uint64_t sequence);
+  void give_back_bytes(bool all);
+
+  // core_whole.cpp: under mutex_
+  Result<void> load_whole(Model& model);
+  Result<void> read_whole(Model& model, std::uint32_t index, DeviceAddress to);
 
   // core_frames.cpp
   Nanos frame_step(Nanos now);
@@ -235,6 +258,8 @@ class PagerCore {
   std::vector<cu::DevicePtr> plain_allocations_;  // Mode::kOff, by model
   std::vector<Bytes> plain_bytes_;
   PagerStats counters_;
+  std::deque<Borrowed> borrowed_;  // in the order of their copies
+  std::optional<Error> unreadable_;
   std::uint64_t changes_ = 1;  // of what may be evicted: releases, evictions
 
   CoreTask copy_task_{*this, "copy", &PagerCore::copy_step};

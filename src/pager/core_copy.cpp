@@ -26,14 +26,19 @@ base::Nanos PagerCore::copy_step(Nanos now) {
     std::uint64_t sequence = 0;
     if (!arrivals_.has_room() || arrivals_.record(&sequence) != cu::kSuccess) retry = true;
   }
+  if (!borrowed_.empty()) {
+    arrivals_.poll();
+    give_back_bytes(false);
+  }
   while (serve_requests(retry)) {
   }
   if (failure_) return base::kNever;
   if (active_ != nullptr && !active_->removed) {
     if (active_->misplaced > 0) settle_misplaced(*active_, retry);
     prefetch(*active_, retry);
+    if (active_->source != nullptr) read_ahead(*active_);
   }
-  return retry || !requests_.empty() ? now + kRetry : base::kNever;
+  return retry || !requests_.empty() || !borrowed_.empty() ? now + kRetry : base::kNever;
 }
 
 // Grants what can be granted, oldest first; true if anything was.
@@ -95,7 +100,7 @@ void PagerCore::refuse_deadlocked() {
   for (Request* request : std::deque<Request*>(requests_)) {
     if (request->caller->held.load() == 0) continue;
     const Fetch outcome = try_grant(*request, Urgency::kDemand);
-    if (outcome == Fetch::kLater || failure_) return;
+    if (outcome == Fetch::kLater || outcome == Fetch::kComing || failure_) return;
     if (outcome != Fetch::kIssued && !request->error) continue;
     request->granted = outcome == Fetch::kIssued;
     return remove(request);
@@ -133,7 +138,17 @@ PagerCore::Fetch PagerCore::try_grant(Request& request, Urgency urgency) {
         }
         if (!evict(id)) return give_up(Fetch::kLater);
       }
-      Fetch outcome;
+      Fetch outcome = supply(id, urgency);
+      if (outcome == Fetch::kComing) {  // all that it lacks may be read side by side
+        for (const BlockId other : request.blocks.subspan(pinned + 1)) {
+          if (!block_at(other).resident()) (void)supply(other, urgency);
+        }
+        return give_up(outcome);
+      }
+      if (outcome == Fetch::kUnreadable) {
+        request.error = std::exchange(unreadable_, std::nullopt);
+        return give_up(outcome);
+      }
       if (gathered_at == kNowhere) {
         outcome = fetch(id, urgency);
       } else {
@@ -186,7 +201,7 @@ PagerCore::Fetch PagerCore::try_grant(Request& request, Urgency urgency) {
 void PagerCore::activate(Model& model) {
   if (active_ == &model) return;
   active_ = &model;
-  model.fetch = model.cursor + 1;
+  model.fetch = model.asked = model.cursor + 1;
   model.settled_at = 0;  // after another model's turn there is nothing left to move carefully
   for (std::uint32_t i = 0; i < model.blocks.size(); ++i) {  // what is left of its ring is not part of a prefetch
     Block& block = block_at(model.id_of(i));
@@ -205,7 +220,8 @@ void PagerCore::prefetch(Model& model, bool& retry) {
       if (!block.leased()) block.state.fetch_and(~pager::kUsed);
       continue;
     }
-    const Fetch outcome = fetch(model.id_of(index), Urgency::kPrefetch);
+    Fetch outcome = supply(model.id_of(index), Urgency::kPrefetch);
+    if (outcome == Fetch::kIssued) outcome = fetch(model.id_of(index), Urgency::kPrefetch);
     if (outcome == Fetch::kIssued) continue;
     if (outcome == Fetch::kNoRoom && model.plan.blocks[index].role == Role::kStreamed && model.absent > 0) {
       prefetch_resident(model, model.fetch + 1, retry);  // the ring is full; the link need not stand idle
@@ -226,7 +242,8 @@ bool PagerCore::prefetch_resident(Model& model, std::uint64_t from, bool& retry)
     }
     const std::uint32_t index = model.uses[model.index_of(position)].block;
     if (model.plan.blocks[index].role == Role::kStreamed || block_at(model.id_of(index)).resident()) continue;
-    const Fetch outcome = fetch(model.id_of(index), Urgency::kPrefetch);
+    Fetch outcome = supply(model.id_of(index), Urgency::kPrefetch);
+    if (outcome == Fetch::kIssued) outcome = fetch(model.id_of(index), Urgency::kPrefetch);
     if (outcome == Fetch::kIssued) continue;
     retry = retry || outcome == Fetch::kLater;
     return false;
@@ -399,6 +416,7 @@ cu::Status PagerCore::issue_copy(Block& block, BlockId id, Bytes offset) {
   };
   std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) { return turn(a) < turn(b); });
   const Bytes source_end = offset + model.source_bytes[block.index];
+  const std::byte* const source = bytes_of(model, block.index, arrivals_.issued() + 1);
   cu::Status status = cu::kSuccess;
   for (std::size_t i = 0; i < pieces.size() && status == cu::kSuccess;) {
     const std::uint64_t group = turn(pieces[i]);
@@ -412,8 +430,8 @@ cu::Status PagerCore::issue_copy(Block& block, BlockId id, Bytes offset) {
     }
     end = std::min(end, source_end);
     if (status != cu::kSuccess || end <= begin) continue;
-    status = driver_.memcpy_htod_async(frames_.base() + begin, model.sources[block.index] + (begin - offset),
-                                       end - begin, arrivals_.stream());
+    status =
+        driver_.memcpy_htod_async(frames_.base() + begin, source + (begin - offset), end - begin, arrivals_.stream());
     ++counters_.copies;
     model.copied += end - begin;
   }

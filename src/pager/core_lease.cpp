@@ -204,6 +204,11 @@ Result<void> PagerCore::extend(Lease& lease, std::span<const BlockId> blocks) {
     Request request{blocks, lease.stream_, lease.caller_, 0, std::nullopt, false, 0};
     const Fetch outcome = try_grant(request, Urgency::kDemand);
     if (request.error) return *request.error;
+    if (outcome == Fetch::kComing) {
+      return Error{Errc::kOutOfMemory,
+                   "the blocks to be added have yet to be read by their model's source; lease them from the start, or "
+                   "try again"};
+    }
     if (outcome != Fetch::kIssued) {
       return Error{Errc::kOutOfMemory, "no room can be had at once for the blocks to be added; release some first"};
     }

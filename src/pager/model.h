@@ -19,10 +19,12 @@ struct Model {
   int priority = 0;
   BlockId first_block = 0;
   std::vector<PlanBlock> blocks;
-  std::vector<const std::byte*> sources;  // by block: host bytes
-  std::vector<Bytes> source_bytes;        // by block: what is copied (blocks are rounded up to the grain)
-  std::vector<WeightPlace> places;        // by weight
-  std::vector<void*> packs;               // pinned host memory of small weights, owned
+  std::vector<const std::byte*> sources;  // by block: host bytes; null: of `source`
+  std::shared_ptr<WeightSource> source;
+  std::vector<std::uint32_t> weight_of;  // by block: its weight, where `source` has the bytes
+  std::vector<Bytes> source_bytes;       // by block: what is copied (blocks are rounded up to the grain)
+  std::vector<WeightPlace> places;       // by weight
+  std::vector<void*> packs;              // pinned host memory of small weights, owned
   Bytes bytes = 0;
 
   bool removed = false;
@@ -44,6 +46,7 @@ struct Model {
   // cursor < fetch <= cursor + uses.size() + 1.
   std::uint64_t cursor = 0;
   std::uint64_t fetch = 1;
+  std::uint64_t asked = 1;  // the next one whose bytes `source` is asked for, at `fetch` or ahead of it
   // Until the cursor is here a new plan is being moved into: blocks may pass through places that are not planned.
   std::uint64_t settled_at = 0;
   std::uint64_t searched_at = 0;  // PagerCore::changes_ when a search for such a place last failed
