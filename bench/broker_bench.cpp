@@ -1,6 +1,7 @@
 // What a driver call costs when the card is behind a broker, measured: a call that does next to nothing, and a copy.
 //
-// By itself: the broker is a thread of this process and serves calls as they come. Under `tidegate sim exec --card NAME
+// In this process, without a broker: what the same call costs where nothing is passed on. By itself: the broker is a
+// thread of this process and serves calls as they come. Under `tidegate sim exec --card NAME
 // -- broker_bench`: as programs meet it, with the wait until every descendant sleeps.
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "sim/local_backend.h"
 #include "sim/remote/connect.h"
 #include "tests/support/broker_thread.h"
 
@@ -50,6 +52,19 @@ void call_cost(benchmark::State& state) {
   for (auto _ : state) must(card.driver().ctx_get_device(&device), "ctx_get_device");
 }
 BENCHMARK(call_cost)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+void call_cost_in_process(benchmark::State& state) {
+  auto backend = sim::open_local_backend("rtx3050-6g-linux");
+  if (!backend) std::exit(1);
+  driver::Driver& driver = backend.value()->driver();
+  cu::Context context = nullptr;
+  must(driver.init(0), "init");
+  must(driver.device_primary_ctx_retain(&context, 0), "retain");
+  must(driver.ctx_set_current(context), "set current");
+  cu::Device device = 0;
+  for (auto _ : state) must(driver.ctx_get_device(&device), "ctx_get_device");
+}
+BENCHMARK(call_cost_in_process)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 void copy_cost(benchmark::State& state) {
   Card card;

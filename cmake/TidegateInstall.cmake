@@ -6,6 +6,15 @@ install(TARGETS tidegate_static tidegate_shared tidegate_sim EXPORT tidegate
 if(TARGET tidegate_cli)
   install(TARGETS tidegate_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
+if(TARGET tidegate_faces)
+  # In a folder of their own: beside other libraries they would be everybody's driver.
+  set(front_dir "${CMAKE_INSTALL_LIBDIR}/tidegate")
+  install(TARGETS tidegate_front tidegate_front_cuda tidegate_front_nvml LIBRARY DESTINATION "${front_dir}")
+  install(
+    CODE "foreach(name libcuda libnvidia-ml)
+  file(CREATE_LINK \"\${name}.so.1\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${front_dir}/\${name}.so\" SYMBOLIC)
+endforeach()")
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
 

@@ -150,6 +150,15 @@ TG_CUDA(proc_address_v2, "cuGetProcAddress_v2",
         (const char* symbol, void** function, int version, unsigned long long flags, ProcAddressResult* result)) {
   return get_proc_address(symbol, function, version, flags, result);
 }
+// There is no compiler behind it: what would be linked could not run.
+static Status no_linking() {
+  say_once(
+      "this program links kernels of its own; the simulated card has no compiler and runs its built-in kernels only");
+  return kNoBinaryForGpu;
+}
+TG_CUDA(link_create_v1, "cuLinkCreate", (unsigned, void*, void*, void*)) { return no_linking(); }
+TG_CUDA(link_create_v2, "cuLinkCreate_v2", (unsigned, void*, void*, void*)) { return no_linking(); }
+
 TG_CUDA(export_table, "cuGetExportTable", (const void** table, const void*)) {
   if (table == nullptr) return kInvalidValue;
   *table = nullptr;

@@ -8,6 +8,7 @@
 #include "front/choose_backend.h"
 #include "front/refusing.h"
 #include "sim/errors.h"
+#include "src/base/mutex.h"
 
 namespace tidegate::front {
 namespace {
@@ -43,6 +44,11 @@ ForkedDriver forked_driver;
 RefusingNvml forked_nvml{nvml::kUninitialized};
 std::atomic<bool> forked{false};  // from a process that had opened its backend
 
+// Held while the backend is opened and while the process forks: a child never finds it half open, nor the lock held by
+// a thread that it does not have.
+base::Mutex opening;
+std::atomic<State*> opened{nullptr};
+
 State* open() {
   report_at_exit();
   auto* state = new State;
@@ -57,18 +63,29 @@ State* open() {
     state->driver = &no_device;
     state->nvml = &no_nvml;
   }
-  (void)pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
   return state;
 }
 
 const State& state() {
-  static const State* const opened = open();
-  return *opened;
+  if (const State* ready = opened.load(std::memory_order_acquire)) return *ready;
+  const base::Lock lock(opening);
+  if (opened.load(std::memory_order_relaxed) == nullptr) opened.store(open(), std::memory_order_release);
+  return *opened.load(std::memory_order_relaxed);
+}
+
+__attribute__((constructor)) void watch_forks() {
+  (void)pthread_atfork([] { opening.lock(); }, [] { opening.unlock(); },
+                       [] {
+                         opening.unlock();
+                         if (opened.load() != nullptr) forked.store(true);
+                       });
 }
 
 }  // namespace
 
 driver::Driver& driver() { return forked.load(std::memory_order_relaxed) ? forked_driver : *state().driver; }
+sim::Backend* backend() { return forked.load(std::memory_order_relaxed) ? nullptr : state().backend.get(); }
+
 driver::Nvml& nvml() { return forked.load(std::memory_order_relaxed) ? forked_nvml : *state().nvml; }
 
 }  // namespace tidegate::front

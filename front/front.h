@@ -8,6 +8,10 @@
 #include "src/driver/driver.h"
 #include "src/driver/nvml.h"
 
+namespace tidegate::sim {
+class Backend;
+}
+
 #define TG_FRONT_API __attribute__((visibility("default")))
 
 namespace tidegate::front {
@@ -22,6 +26,9 @@ TG_FRONT_API driver::Nvml& nvml();
 // that TIDEGATE_FRONT_REPORT names. `name` lives for ever.
 TG_FRONT_API cu::Status unknown_cuda(const char* name);
 TG_FRONT_API nvml::Status unknown_nvml(const char* name);
+
+// Null in a forked child and where there is no card.
+sim::Backend* backend();
 
 // From now on that file is written when the process ends.
 void report_at_exit();

@@ -6,6 +6,7 @@
 
 #include "src/driver/driver.h"
 #include "src/driver/nvml.h"
+#include "tidegate/bytes.h"
 #include "tidegate/result.h"
 
 namespace tidegate::sim {
@@ -20,6 +21,11 @@ class Backend {
 
   virtual driver::Driver& driver() = 0;
   virtual driver::Nvml& nvml() = 0;
+
+  // Device memory as host memory of this process, to be read only: what lies there, and what will, until
+  // unmap_bytes(). Errors: as Machine::share_bytes, kClosed.
+  virtual Result<const void*> map_bytes(cu::DevicePtr address, Bytes bytes) = 0;
+  virtual void unmap_bytes(const void* mapped) = 0;
 };
 
 }  // namespace tidegate::sim

@@ -16,9 +16,15 @@ class Backing {
   unsigned char* ensure(Bytes size);
   unsigned char* data() const { return data_; }
 
+  // A descriptor by which other processes may map these bytes, for reading only; they stay where they are. Owned by
+  // this object. Negative: the system cannot (anything but Linux), or has no memory.
+  int share(Bytes size);
+  bool shared() const { return file_ >= 0; }
+
  private:
   unsigned char* data_ = nullptr;
   Bytes size_ = 0;
+  int file_ = -1;
 };
 
 }  // namespace tidegate::sim

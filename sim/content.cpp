@@ -21,6 +21,7 @@ void Content::put(Bytes at, const Piece& piece, HostAccess& host) {
       break;
     case PieceKind::kFill:
       body.fill = piece.fill;
+      if (backing_.shared()) std::memset(backing_.data() + at, piece.fill, piece.length);
       break;
     case PieceKind::kTag:
       body.tag = piece.tag;
@@ -34,6 +35,17 @@ void Content::put(Bytes at, const Piece& piece, HostAccess& host) {
     }
   }
   map_.assign(at, at + piece.length, body);
+}
+
+int Content::share(Bytes begin, Bytes end) {
+  bool tags = false;
+  map_.for_each(begin, end, [&](Bytes, Bytes, const Body& body) { tags = tags || body.kind == PieceKind::kTag; });
+  if (tags || backing_.ensure(map_.size()) == nullptr) return -1;
+  // Fills of the whole allocation, so that what is shared never lacks them.
+  map_.for_each(0, map_.size(), [&](Bytes from, Bytes to, const Body& body) {
+    if (body.kind == PieceKind::kFill) std::memset(backing_.data() + from, body.fill, to - from);
+  });
+  return backing_.share(map_.size());
 }
 
 void ChecksumSum::add(const Piece& piece) {

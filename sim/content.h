@@ -42,6 +42,11 @@ class Content {
     });
   }
 
+  // Makes [begin, end) real bytes that other processes may map (Backing::share), and keeps them so, at the same
+  // offsets. Negative: part of it is a tag, which has no bytes, or the system cannot.
+  int share(Bytes begin, Bytes end);
+  const unsigned char* bytes() const { return backing_.data(); }
+
   std::size_t run_count() const { return map_.run_count(); }
 
  private:

@@ -23,6 +23,13 @@ class LocalBackend final : public Backend {
   driver::Driver& driver() override { return process_->driver(); }
   driver::Nvml& nvml() override { return process_->nvml(); }
 
+  Result<const void*> map_bytes(cu::DevicePtr address, Bytes bytes) override {
+    const auto shared = machine_.share_bytes(*process_, address, bytes);
+    if (!shared) return shared.error();
+    return static_cast<const void*>(shared.value().data);
+  }
+  void unmap_bytes(const void*) override {}
+
  private:
   static MachineOptions options() {
     MachineOptions options;

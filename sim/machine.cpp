@@ -119,6 +119,20 @@ void Machine::advance() {
   world_->advance();
 }
 
+Result<Machine::SharedBytes> Machine::share_bytes(Process& process, cu::DevicePtr address, Bytes bytes) {
+  const base::Lock lock(world_->mutex);
+  world_->advance();
+  const std::shared_ptr<Mapping> mapping = process.space.find(address);
+  if (mapping == nullptr || bytes > mapping->end() - address) {
+    return Error{Errc::kInvalidArgument, "these are no device addresses of one mapping"};
+  }
+  const Bytes offset = mapping->block_offset + (address - mapping->va);
+  Content& content = mapping->block->content;
+  const int file = content.share(offset, offset + bytes);
+  if (content.bytes() == nullptr) return Error{Errc::kNotFound, "content tags stand there, which have no bytes"};
+  return SharedBytes{file, offset, content.bytes() + offset};
+}
+
 Bytes Machine::held_by(const Process& process, int card) const {
   const base::Lock lock(world_->mutex);
   return world_->cards.at(static_cast<std::size_t>(card))->held_by(process);

@@ -60,6 +60,16 @@ class Machine {
   Bytes used(int card = 0) const;             // committed now, by all processes
   Bytes peak_used(int card = 0) const;
   base::Nanos busy_ns(int card, EngineKind engine) const;
+  // The real bytes behind device memory of `process`, as they are now and as they change: where they lie here, and the
+  // file and offset by which other processes may map them to read (Linux; else file is negative). They stay readable
+  // while that memory is allocated. Looking costs no time and orders nothing. Errors: kInvalidArgument, not memory of
+  // one mapping; kNotFound, it holds content tags.
+  struct SharedBytes {
+    int file = -1;
+    Bytes offset = 0;
+    const unsigned char* data = nullptr;
+  };
+  Result<SharedBytes> share_bytes(Process& process, cu::DevicePtr address, Bytes bytes);
   // Moves the simulation to the present, as any driver call does.
   void advance();
   // Bytes that `process` holds on a card, as the operating system counts them.

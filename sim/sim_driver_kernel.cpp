@@ -13,7 +13,7 @@ cu::Status SimDriver::module_load_data(Module* module, const void* image) {
     std::string why;
     const cu::Status status = read_module(image, entries, why);
     if (status != cu::kSuccess) {
-      world_.message("process " + std::to_string(process_.pid()) + ": " + why);
+      world_.message("process " + std::to_string(process_.id()) + ": " + why);
       return status;
     }
     auto made = std::make_shared<ModuleObject>();

@@ -228,7 +228,9 @@ void Broker::serve(Channel& channel) {
     channel.busy = true;
     mutex_.unlock();
     std::vector<unsigned char> reply;
-    if (serve_call(*channel.client->process, channel.line->take_request(), reply)) {
+    int file = -1;
+    if (serve_call(machine_, *channel.client->process, channel.line->take_request(), reply, file) &&
+        (file < 0 || base::send_message(channel.client->socket, "f", 1, file))) {
       channel.line->reply(reply);
     } else {
       channel.client->gone = true;

@@ -8,6 +8,7 @@
 #include "sim/remote/wire.h"
 #include "src/base/call_channel.h"
 #include "src/base/file_handle.h"
+#include "src/base/mutex.h"
 #include "tidegate/result.h"
 
 namespace tidegate::sim::remote {
@@ -24,6 +25,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Sends a request and waits for its reply. False: the broker is gone, or this is a forked child.
   bool call(const Writer& request, std::vector<unsigned char>& reply);
+  // The same where a descriptor comes with the reply; none: the broker sent none.
+  bool call(const Writer& request, std::vector<unsigned char>& reply, base::FileHandle& file);
   // Whether the calling process is the one that opened it: a forked child is not.
   bool own_process() const;
   const std::string& description() const { return description_; }
@@ -36,6 +39,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const int pid_;
   const std::uint64_t id_;  // no two of a process are the same
   std::string description_;
+  base::Mutex files_;  // held from a request for a descriptor to its arrival: they come in order
 };
 
 }  // namespace tidegate::sim::remote

@@ -78,6 +78,14 @@ bool Connection::call(const Writer& request, std::vector<unsigned char>& reply) 
   return true;
 }
 
+bool Connection::call(const Writer& request, std::vector<unsigned char>& reply, base::FileHandle& file) {
+  const base::Lock lock(files_);
+  if (!call(request, reply)) return false;
+  base::SocketMessage message;
+  if (base::receive_message(socket_, message) == base::Received::kMessage) file = std::move(message.file);
+  return true;
+}
+
 Result<std::shared_ptr<Connection>> Connection::open(const std::string& socket_name) {
   auto socket = base::connect_to(socket_name);
   if (!socket) return socket.error();

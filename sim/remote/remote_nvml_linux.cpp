@@ -58,27 +58,4 @@ nvml::Status RemoteNvml::processes(nvml::Device device, unsigned* count, nvml::P
 
 }  // namespace remote
 
-namespace {
-
-class RemoteBackend final : public Backend {
- public:
-  RemoteBackend(const std::string& socket_name, std::shared_ptr<remote::Connection> connection)
-      : link_(socket_name, std::move(connection)) {}
-  driver::Driver& driver() override { return driver_; }
-  driver::Nvml& nvml() override { return nvml_; }
-
- private:
-  remote::Link link_;
-  remote::RemoteDriver driver_{link_};
-  remote::RemoteNvml nvml_{link_};
-};
-
-}  // namespace
-
-Result<std::unique_ptr<Backend>> connect_backend(const std::string& socket_name) {
-  auto connection = remote::Connection::open(socket_name);
-  if (!connection) return connection.error();
-  return std::unique_ptr<Backend>(std::make_unique<RemoteBackend>(socket_name, std::move(connection).value()));
-}
-
 }  // namespace tidegate::sim

@@ -181,15 +181,33 @@ bool welcome(Process& process, Reader& in, Writer& out) {
   return true;
 }
 
+bool share_bytes(Machine& machine, Process& process, Reader& in, Writer& out, int& file) {
+  const auto address = in.get<cu::DevicePtr>();
+  const auto bytes = in.get<std::uint64_t>();
+  if (!in.ok()) return false;
+  const auto shared = machine.share_bytes(process, address, bytes);
+  Error why = shared ? Error{Errc::kIo, ""} : shared.error();
+  if (shared && shared.value().file < 0) why.message = "the system has no memory to share it in";
+  if (why.message.empty()) file = shared.value().file;
+  out.put(static_cast<std::uint64_t>(shared ? shared.value().offset : 0));
+  out.put(why.code);
+  out.put_text(why.message);
+  return true;
+}
+
 }  // namespace
 
-bool serve_call(Process& process, const std::vector<unsigned char>& request, std::vector<unsigned char>& reply) {
+bool serve_call(Machine& machine, Process& process, const std::vector<unsigned char>& request,
+                std::vector<unsigned char>& reply, int& file) {
+  file = -1;
   Reader in(request.data(), request.size());
   Writer out;
   const auto table = in.get<Table>();
   bool understood = false;
   if (table == Table::kHello) {
     understood = welcome(process, in, out);
+  } else if (table == Table::kBytes) {
+    understood = share_bytes(machine, process, in, out, file);
   } else {
     const auto number = in.get<std::uint32_t>();
     understood = in.ok() && serve_function(process, table, number, in, out);

@@ -73,6 +73,6 @@ class Reader {
 inline constexpr std::uint32_t kProtocol = 1;
 
 // What a request is about: the first word of it.
-enum class Table : std::uint32_t { kHello, kCuda, kNvml };
+enum class Table : std::uint32_t { kHello, kCuda, kNvml, kBytes };
 
 }  // namespace tidegate::sim::remote

@@ -28,7 +28,8 @@ enum class Received : std::uint8_t { kMessage, kNothing, kClosed };
 Result<FileHandle> listen_at(const std::string& name);
 Result<FileHandle> connect_to(const std::string& name);
 
-// None: nobody waits (or the one who did has gone).
+// None: nobody waits (or the one who did has gone, or was turned away as this process has no descriptor left). Called
+// by one thread at a time.
 FileHandle accept_from(const FileHandle& listener);
 // False: the other side is gone. A full queue is success: the other side has enough to wake up for, unless a file is
 // to go along, which is then an error too.

@@ -64,7 +64,14 @@ Result<FileHandle> connect_to(const std::string& name) {
 }
 
 FileHandle accept_from(const FileHandle& listener) {
-  return FileHandle(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  // Without a descriptor left the caller would be woken for ever by whom it cannot let in: that one is turned away.
+  static FileHandle spare(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  FileHandle accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (accepted || (errno != EMFILE && errno != ENFILE)) return accepted;
+  spare.close();
+  FileHandle(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)).close();
+  spare = FileHandle(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return {};
 }
 
 bool send_message(const FileHandle& socket, const void* bytes, std::size_t size, int file) {

@@ -16,5 +16,12 @@ TEST(FrontOnABroker, ServesAProgramWhicheverWayItBinds) {
   }
 }
 
+TEST(FrontOnABroker, ShowsDeviceBytesAndLetsNobodyWriteThem) {
+  const std::string command =
+      "timeout -s KILL 60 " TIDEGATE_PROGRAM " sim exec --card rtx3050-6g-linux -- " TIDEGATE_FRONT_PROGRAMS
+      "/front_view | grep -qx 'device bytes seen'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
 }  // namespace
 }  // namespace tidegate

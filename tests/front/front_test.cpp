@@ -78,6 +78,13 @@ TEST_F(Front, ServesAProgramWhicheverWayItBinds) {
   }
 }
 
+TEST_F(Front, ShowsDeviceBytesAsHostMemory) {
+  const Outcome outcome = run_command("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR "' TIDEGATE_CARD=rtx3050-6g-linux '" +
+                                      std::string(TIDEGATE_FRONT_PROGRAMS) + "/front_view' 2>&1");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "device bytes seen\n");
+}
+
 TEST_F(Front, ExportsTheDriversNamesAndNothingElse) {
   for (const auto& [path, soname, list] : {std::tuple(kCuda, "libcuda.so.1", "front/cuda_entry_points.txt"),
                                            std::tuple(kNvml, "libnvidia-ml.so.1", "front/nvml_entry_points.txt")}) {

@@ -78,4 +78,22 @@ def runtime():
     assert library.cudaGetDeviceCount(ctypes.byref(count)) != 0
 
 
-{"nvml": nvml, "aimdo": aimdo, "runtime": runtime}[sys.argv[1]]()
+def numba():
+    """Context, memory and copies work; kernels of its own are refused, as they are on a card that lacks their binary."""
+    import numpy
+    from numba import cuda
+    from numba.cuda.cudadrv.driver import CudaAPIError
+
+    there = cuda.to_device(numpy.arange(100_000, dtype=numpy.float32))
+    assert (there.copy_to_host() == numpy.arange(100_000)).all()
+    assert cuda.current_context().get_memory_info().free > 0
+    ptx = b".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry theirs() { ret; }\n\0"
+    try:
+        cuda.current_context().create_module_ptx(ptx)
+    except CudaAPIError as error:
+        assert error.code == 209, error  # NO_BINARY_FOR_GPU
+    else:
+        raise AssertionError("a kernel that the card does not have was loaded")
+
+
+{"nvml": nvml, "numba": numba, "aimdo": aimdo, "runtime": runtime}[sys.argv[1]]()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/front/wheels.sh <folder with libcuda.so.1>: other people's programs from PyPI on the simulated card: NVML's Python
-# binding, comfy-aimdo (two versions), and the CUDA runtime, which must be told in one line why it cannot run. They go to a
+# binding, comfy-aimdo (two versions), numba.cuda, and the CUDA runtime, which must be told in one line why it cannot run. They go to a
 # throwaway environment. Exit code 77, with the reason, where PyPI cannot be reached.
 set -euo pipefail
 libraries=$(cd "${1:?usage: wheels.sh <folder with libcuda.so.1>}" && pwd)
@@ -26,6 +26,14 @@ for version in 0.5.5 0.6.0; do
   PYTHONPATH="$folder/aimdo-$version" timeout -s KILL 60 python3 "$here/wheels.py" aimdo
   echo "wheels: comfy-aimdo $version: ok"
 done
+for package in numba==0.68.1 llvmlite==0.50.0 numpy==2.4.6; do fetch numba "$package"; done
+PYTHONPATH="$folder/numba" timeout -s KILL 120 python3 -W ignore "$here/wheels.py" numba 2>"$folder/said" || cat "$folder/said"
+if [ "$(wc -l <"$folder/said")" -ne 1 ] || ! grep -q "theirs" "$folder/said"; then
+  echo "wheels: numba.cuda was not told why its kernel is refused, or not in one line:"
+  cat "$folder/said"
+  exit 1
+fi
+echo "wheels: numba.cuda: ok"
 fetch runtime nvidia-cuda-runtime-cu12==12.9.79
 PYTHONPATH="$folder/runtime" timeout -s KILL 60 python3 "$here/wheels.py" runtime 2>"$folder/said"
 if [ "$(wc -l <"$folder/said")" -ne 1 ] || ! grep -q "private tables of the CUDA runtime" "$folder/said"; then

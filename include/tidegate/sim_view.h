@@ -1,0 +1,27 @@
+/* Device memory of Tidegate's simulated card as host memory: what a host-side kernel (numpy, a test) needs to compute
+ * on the bytes that a program has paged in. Exported by libtidegate_front.so, which is loaded where the simulated
+ * libcuda.so.1 is; find it with dlsym(RTLD_DEFAULT, ...) and do without where it is missing: a real card has no such
+ * thing. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Maps [address, address + bytes) of device memory for reading; it must lie in one mapping. The bytes are those of the
+ * moment, and change as copies and kernels change them: order your reads by synchronising, as for any work of the card.
+ * Under `tidegate sim exec` they lie in a memfd that the broker passes, sealed against writing by others. Any thread.
+ * Answers a CUresult: 0; 1 (INVALID_VALUE) where there is no such memory; 801 (NOT_SUPPORTED) where it has no bytes
+ * (content tags, or the system cannot share them); 4 (DEINITIALIZED) where the broker has gone. */
+int tidegate_sim_map(uint64_t address, size_t bytes, const void** host);
+
+/* Ends the mapping that tidegate_sim_map answered. To be called before the memory is freed: without a broker the bytes
+ * go with it. */
+void tidegate_sim_unmap(const void* host);
+
+#ifdef __cplusplus
+}
+#endif
