@@ -18,8 +18,9 @@ class Writer {
     put_bytes(&value, sizeof value);
   }
   void put_bytes(const void* data, std::size_t size) {
-    const auto* from = static_cast<const unsigned char*>(data);
-    bytes_.insert(bytes_.end(), from, from + size);
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + size);
+    if (size > 0) std::memcpy(bytes_.data() + at, data, size);
   }
   void put_text(const std::string& text) {
     put(static_cast<std::uint32_t>(text.size()));
