@@ -8,6 +8,7 @@
 #include "cli/load_command.h"
 #include "cli/run_command.h"
 #include "cli/sim_exec.h"
+#include "cli/sim_rules_command.h"
 #include "tidegate_build.h"
 
 namespace {
@@ -33,6 +34,9 @@ int main(int argc, char** argv) {
   tidegate::cli::SimExecArguments sim_exec;
   CLI::App* sim_exec_app = tidegate::cli::add_sim_exec_command(app, sim_exec);
 
+  tidegate::cli::SimRulesArguments sim_rules;
+  CLI::App* sim_rules_app = tidegate::cli::add_sim_rules_command(*sim_exec_app->get_parent(), sim_rules);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
@@ -49,5 +53,6 @@ int main(int argc, char** argv) {
   if (inspect_app->parsed()) return tidegate::cli::inspect_command(inspect);
   if (load_app->parsed()) return tidegate::cli::load_command(load);
   if (sim_exec_app->parsed()) return tidegate::cli::sim_exec_command(sim_exec);
+  if (sim_rules_app->parsed()) return tidegate::cli::sim_rules_command(sim_rules);
   return kBadUsage;
 }

@@ -13,6 +13,7 @@ namespace tidegate::cli {
 // The command line's words, as typed.
 struct SimExecArguments {
   std::string card;
+  std::vector<std::string> changes;  // to the card's profile: group.key=value
   std::string seed = "1";
   std::string hazards;
   std::string trace;

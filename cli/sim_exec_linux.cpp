@@ -108,8 +108,12 @@ Result<void> write_results(const SimExecArguments& arguments, const sim::Machine
 int sim_exec_command(const SimExecArguments& arguments) {
   const auto seed = parse_seed(arguments.seed);
   if (!seed) return complain("--seed " + arguments.seed + ": not a number", kBadUsage);
-  Result<sim::Profile> profile = sim::load_profile(arguments.card);
-  if (!profile) return complain("--card " + arguments.card + ": " + profile.error().message, kBadUsage);
+  Result<sim::Profile> profile = sim::load_profile(arguments.card, arguments.changes);
+  if (!profile) {
+    const std::string option =
+        profile.error().code == Errc::kInvalidArgument ? "--set " : "--card " + arguments.card + ": ";
+    return complain(option + profile.error().message, kBadUsage);
+  }
   for (const std::string& path : {arguments.hazards, arguments.trace}) {
     if (path.empty()) continue;
     if (auto fine = base::can_write_file(path); !fine) return complain(fine.error().message, kBadUsage);

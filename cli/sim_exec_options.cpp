@@ -10,6 +10,7 @@ CLI::App* add_sim_exec_command(CLI::App& app, SimExecArguments& arguments) {
   CLI::App* exec = sim->add_subcommand(
       "exec", "Runs a command, and what it starts, with a simulated card in the driver's place; Linux.");
   exec->add_option("--card", arguments.card, "The card: a profile's name or file")->required();
+  exec->add_option("--set", arguments.changes, "group.key=value on top of the card's profile, as rules.W-31=false");
   exec->add_option("--seed", arguments.seed, "Decides the order of what happens at the same time")
       ->capture_default_str();
   exec->add_option("--hazards", arguments.hazards, "Writes what went wrong unnoticed to this file, as JSON");

@@ -5,9 +5,10 @@
 
 namespace tidegate::front {
 
-inline constexpr const char* kBrokerVariable = "TIDEGATE_BROKER";  // a broker's socket, set by `tidegate sim exec`
-inline constexpr const char* kCardVariable = "TIDEGATE_CARD";      // a profile, without a broker
-inline constexpr const char* kDefaultCard = "rtx3050-6g-linux";    // loading our library is a choice made already
+inline constexpr const char* kBrokerVariable = "TIDEGATE_BROKER";     // a broker's socket, set by `tidegate sim exec`
+inline constexpr const char* kCardVariable = "TIDEGATE_CARD";         // a profile, without a broker
+inline constexpr const char* kChangesVariable = "TIDEGATE_CARD_SET";  // group.key=value, apart by spaces, on top of it
+inline constexpr const char* kDefaultCard = "rtx3050-6g-linux";       // loading our library is a choice made already
 
 Result<std::unique_ptr<sim::Backend>> choose_backend();
 

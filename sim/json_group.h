@@ -37,6 +37,16 @@ class JsonGroup {
     return static_cast<std::int64_t>(number(key, low, high));
   }
 
+  bool flag(const std::string& key) {
+    const Json* value = get(key);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) return complain(key, "must be true or false"), false;
+    return value->get<bool>();
+  }
+
+  // Whether a key that may be left out is there.
+  bool has(const std::string& key) const { return json_.is_object() && json_.contains(key); }
+
   std::string text(const std::string& key) {
     const Json* value = get(key);
     if (value == nullptr) return {};

@@ -44,8 +44,9 @@ class LocalBackend final : public Backend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_local_backend(const std::string& profile) {
-  Result<Profile> loaded = load_profile(profile);
+Result<std::unique_ptr<Backend>> open_local_backend(const std::string& profile,
+                                                    const std::vector<std::string>& changes) {
+  Result<Profile> loaded = load_profile(profile, changes);
   if (!loaded) return loaded.error();
   return std::unique_ptr<Backend>(std::make_unique<LocalBackend>(loaded.value()));
 }

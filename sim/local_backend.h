@@ -1,12 +1,16 @@
 // A simulated world of this process alone: one card, one simulated process, real threads.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "sim/backend.h"
 
 namespace tidegate::sim {
 
-// `profile`: a built-in profile's name or a profile file. The simulated process goes by this process's pid. Refused
-// modules are told on stderr, one line each. Errors: kNotFound (with the names that exist), kBadFile.
-Result<std::unique_ptr<Backend>> open_local_backend(const std::string& profile);
+// `profile` and `changes` as in load_profile(). The simulated process goes by this process's pid. Refused modules are
+// told on stderr, one line each. Errors: those of load_profile().
+Result<std::unique_ptr<Backend>> open_local_backend(const std::string& profile,
+                                                    const std::vector<std::string>& changes = {});
 
 }  // namespace tidegate::sim

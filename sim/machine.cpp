@@ -22,7 +22,6 @@ int Machine::add_card(const Profile& profile) {
   card->index = world_->timeline.add_card();
   card->profile = profile;
   card->personality = make_personality(*world_, *card);
-  assert(card->personality != nullptr);
   base::Random random(base::mix64(world_->seed) + static_cast<std::uint64_t>(card->index));
   for (int half = 0; half < 2; ++half) {
     const std::uint64_t word = random.next();

@@ -52,11 +52,8 @@ class LinuxPersonality final : public Personality {
 }  // namespace
 
 std::unique_ptr<Personality> make_personality(World& world, CardState& card) {
-  if (card.profile.personality == "linux" || card.profile.personality == "tcc") {
-    return std::make_unique<LinuxPersonality>(card);
-  }
-  if (card.profile.personality == "wddm") return std::make_unique<WddmPersonality>(world, card);
-  return nullptr;
+  if (card.profile.managed_by_windows()) return std::make_unique<WddmPersonality>(world, card);
+  return std::make_unique<LinuxPersonality>(card);
 }
 
 }  // namespace tidegate::sim

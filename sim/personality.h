@@ -59,6 +59,8 @@ class Personality {
   virtual bool reuses_addresses() const { return false; }
   // `op`, whose turn has come, may start at the time answered.
   virtual base::Nanos schedule(Op&, base::Nanos now) { return now; }
+  // What cuMemSetAccess, which waits for the paging queue, takes beyond its own cost (A.4).
+  virtual base::Nanos mapping_delay(Process&, base::Nanos) { return 0; }
   // May page-lock `bytes` in one call more.
   virtual bool admits_pinned(Process&, Bytes) { return true; }
   // W-39: whether mappings keep memory whose handles are gone.
@@ -79,8 +81,7 @@ class Personality {
   virtual cu::Status unmap_in_use() = 0;
 };
 
-// "linux", "wddm", or "tcc": Windows without the video memory manager, for memory the same as linux (W-46).
-// The personality that the card's profile names; null for an unknown one. `world` and `card` must outlive it.
+// The personality that the card's profile names. `world` and `card` must outlive it.
 std::unique_ptr<Personality> make_personality(World& world, CardState& card);
 
 }  // namespace tidegate::sim

@@ -1,12 +1,9 @@
 #include "sim/profile.h"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
-#include "sim/embedded_profiles.h"
-#include "sim/json_group.h"
+#include "sim/profile_layers.h"
 #include "sim/profile_wddm.h"
 
 namespace tidegate::sim {
@@ -17,6 +14,7 @@ constexpr double kMaxNs = 60e9;  // no single cost of a call is a minute
 
 CallCost read_cost(JsonGroup group) {
   CallCost cost{group.number("base_ns", 0, kMaxNs), group.number("per_mib_ns", 0, kMaxNs)};
+  if (group.has("slow_factor")) cost.slow_factor = group.number("slow_factor", 1, 1 / CallCost::kSlowShare);
   group.done();
   return cost;
 }
@@ -89,6 +87,44 @@ void read_host_api(JsonGroup group, Profile& profile) {
   group.done();
 }
 
+void read_rules(JsonGroup group, Profile& profile) {
+  if (!group.json().is_object()) return;
+  for (const auto& item : group.json().items()) {
+    const bool on = group.flag(item.key());
+    if (!profile.rules.set(item.key(), on)) group.complain(item.key(), "is no rule (tidegate sim rules lists them)");
+  }
+  group.done();
+}
+
+void read_faults(JsonGroup group, Profile& profile) {
+  profile.out_of_memory_probability = group.number("out_of_memory_probability", 0, 1);
+  group.done();
+}
+
+Result<Profile> read_profile(const Json& parsed, const std::string& where) {
+  std::string complaint;
+  Profile profile;
+  JsonGroup root(parsed, "", where, complaint);
+  if (root.integer("format", 0, 1e6) != 1) root.complain("format", "must be 1");
+  profile.name = root.text("name");
+  profile.personality = root.text("personality");
+  const std::string& personality = profile.personality;
+  if (personality != "wddm" && personality != "mcdm" && personality != "linux" && personality != "tcc") {
+    root.complain("personality", R"(must be "linux", "wddm", "mcdm" or "tcc")");
+  }
+  if (root.has("rules")) read_rules(root.group("rules"), profile);
+  if (root.has("faults")) read_faults(root.group("faults"), profile);
+  read_device(root.group("device"), profile);
+  read_memory(root.group("memory"), profile);
+  read_link(root.group("link"), profile);
+  read_compute(root.group("compute"), profile);
+  read_host_api(root.group("host_api"), profile);
+  if (profile.managed_by_windows() || root.has("wddm")) read_wddm(root.group("wddm"), profile.wddm);
+  root.done();
+  if (!complaint.empty()) return Error{Errc::kBadFile, complaint};
+  return profile;
+}
+
 }  // namespace
 
 base::Nanos CallCost::of(Bytes bytes, std::uint64_t times) const {
@@ -101,42 +137,20 @@ base::Nanos Profile::transfer_ns(Bytes bytes, double gb_per_s) {
 }
 
 Result<Profile> parse_profile(const std::string& json, const std::string& where) {
-  const Json parsed = Json::parse(json, nullptr, false);
-  if (parsed.is_discarded()) return Error{Errc::kBadFile, where + ": is not valid JSON"};
-  std::string complaint;
-  Profile profile;
-  JsonGroup root(parsed, "", where, complaint);
-  if (root.integer("format", 0, 1e6) != 1) root.complain("format", "must be 1");
-  profile.name = root.text("name");
-  profile.personality = root.text("personality");
-  const bool windows = profile.personality == "wddm";
-  if (!windows && profile.personality != "linux" && profile.personality != "tcc") {
-    root.complain("personality", "must be \"linux\", \"wddm\" or \"tcc\"");
-  }
-  read_device(root.group("device"), profile);
-  read_memory(root.group("memory"), profile);
-  read_link(root.group("link"), profile);
-  read_compute(root.group("compute"), profile);
-  read_host_api(root.group("host_api"), profile);
-  if (windows) read_wddm(root.group("wddm"), profile.wddm);
-  root.done();
-  if (!complaint.empty()) return Error{Errc::kBadFile, complaint};
-  return profile;
+  const Result<Json> parsed = parse_layers(json, where);
+  if (!parsed) return parsed.error();
+  return read_profile(parsed.value(), where);
 }
 
-Result<Profile> load_profile(const std::string& name_or_path) {
-  std::string known;
-  for (const EmbeddedProfile& embedded : embedded_profiles()) {
-    if (embedded.name == name_or_path) return parse_profile(std::string(embedded.json), name_or_path + ".json");
-    known += (known.empty() ? "" : ", ") + std::string(embedded.name);
+Result<Profile> load_profile(const std::string& name_or_path, const std::vector<std::string>& changes) {
+  const Result<std::string> text = profile_text(name_or_path);
+  if (!text) return text.error();
+  Result<Json> parsed = parse_layers(text.value(), name_or_path);
+  if (!parsed) return parsed.error();
+  for (const std::string& assignment : changes) {
+    if (Result<void> made = change(parsed.value(), assignment); !made) return made.error();
   }
-  std::ifstream file(name_or_path, std::ios::binary);
-  if (!file) {
-    return Error{Errc::kNotFound, name_or_path + ": neither a file nor a card profile (profiles: " + known + ")"};
-  }
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return Error{Errc::kIo, name_or_path + ": cannot be read"};
-  return parse_profile(text, name_or_path);
+  return read_profile(parsed.value(), name_or_path);
 }
 
 }  // namespace tidegate::sim

@@ -1,6 +1,7 @@
 #include "sim/sim_call.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tidegate::sim {
 
@@ -83,6 +84,35 @@ base::Nanos cost_of(const World& world, Id id, Bytes bytes, std::uint64_t times)
 
 namespace {
 
+// C-1.
+bool makes_handle(Id id) {
+  switch (id) {
+    case Id::device_primary_ctx_retain:
+    case Id::ctx_create:
+    case Id::mem_alloc:
+    case Id::mem_address_reserve:
+    case Id::mem_create:
+    case Id::mem_host_alloc:
+    case Id::stream_create:
+    case Id::stream_create_with_priority:
+    case Id::event_create:
+    case Id::mem_pool_create:
+    case Id::mem_alloc_async:
+    case Id::mem_alloc_from_pool_async:
+    case Id::module_load_data:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool fails_for_no_reason(Call& call) {
+  if (call.world.cards.empty() || !makes_handle(call.id)) return false;
+  const Profile& profile = call.world.cards.front()->profile;
+  return profile.out_of_memory_probability > 0 && profile.rules.on(kRuleC1) &&
+         call.world.random.unit() < profile.out_of_memory_probability;
+}
+
 cu::Status injected(Process& process, Id id) {
   for (auto it = process.injections.begin(); it != process.injections.end(); ++it) {
     if (it->id != id) continue;
@@ -98,6 +128,19 @@ cu::Status injected(Process& process, Id id) {
 }
 
 }  // namespace
+
+base::Nanos time_of(World& world, Process& process, Id id, base::Nanos mean) {
+  if (world.cards.empty()) return mean;
+  CardState& card = *world.cards.front();
+  const CallCost& cost = card.profile.cost(id);
+  const bool slow = cost.slow_factor > 1;
+  const bool delayed = id == Id::mem_set_access && card.profile.managed_by_windows();
+  if (!card.profile.rules.on(kRuleA4) || (!slow && !delayed)) return mean;
+  const base::Lock lock(world.mutex);
+  const double factor = slow ? cost.factor(world.random.unit()) : 1;
+  const base::Nanos delay = delayed ? card.personality->mapping_delay(process, world.advance()) : 0;
+  return std::llround(static_cast<double>(mean) * factor) + delay;
+}
 
 cu::Status check_capture(Call& call) {
   if (call.process.captures.empty() || call.thread.capture_mode == cu::kCaptureRelaxed) return cu::kSuccess;
@@ -134,6 +177,7 @@ cu::Status enter_call(Call& call) {
     const cu::Status status = injected(process, call.id);
     if (status != cu::kSuccess) return status;
   }
+  if (fails_for_no_reason(call)) return cu::kOutOfMemory;
   return rules.unsafe_in_capture ? check_capture(call) : cu::kSuccess;
 }
 

@@ -39,9 +39,12 @@ void leave_call(Call& call, cu::Status status);
 // Host cost of one call; `times` mappings make it up.
 base::Nanos cost_of(const World& world, Id id, Bytes bytes, std::uint64_t times = 1);
 
+// What one call takes whose mean is `mean` (A.4). Takes the lock where the seed has a say.
+base::Nanos time_of(World& world, Process& process, Id id, base::Nanos mean);
+
 template <typename Body>
 cu::Status run_call(World& world, Process& process, Id id, base::Nanos cost, Body&& body) {
-  world.executor.spend(cost);
+  world.executor.spend(time_of(world, process, id, cost));
   const std::uint64_t caller = world.executor.caller_id();
   const base::Lock lock(world.mutex);
   world.advance();

@@ -22,6 +22,12 @@ cu::Status check_prop(const World& world, const cu::MemProp* prop) {
 
 Bytes grain_of(const World& world) { return world.cards.front()->profile.granularity; }
 
+// Without C-2, sizes are rounded up rather than refused.
+Bytes accepted(const World& world, Bytes bytes) {
+  if (world.cards.empty() || world.cards.front()->profile.rules.on(kRuleC2)) return bytes;
+  return round_up(bytes, grain_of(world));
+}
+
 }  // namespace
 
 cu::Status SimDriver::mem_get_allocation_granularity(std::size_t* bytes, const MemProp* prop, MemGranularity) {
@@ -40,6 +46,7 @@ cu::Status SimDriver::mem_address_reserve(DevicePtr* ptr, std::size_t bytes, std
   return run_call(world_, process_, Id::mem_address_reserve, cost_of(world_, Id::mem_address_reserve, bytes),
                   [&](Call&) {
                     const Bytes grain = grain_of(world_);
+                    bytes = accepted(world_, bytes);
                     if (ptr == nullptr || bytes == 0 || bytes % grain != 0 || flags != 0) return cu::kInvalidValue;
                     if ((alignment & (alignment - 1)) != 0) return cu::kInvalidValue;
                     const cu::DevicePtr at = process_.space.reserve(bytes, std::max<Bytes>(alignment, grain), hint);
@@ -51,6 +58,7 @@ cu::Status SimDriver::mem_address_reserve(DevicePtr* ptr, std::size_t bytes, std
 
 cu::Status SimDriver::mem_address_free(DevicePtr ptr, std::size_t bytes) {
   return run_call(world_, process_, Id::mem_address_free, cost_of(world_, Id::mem_address_free, bytes), [&](Call&) {
+    bytes = accepted(world_, bytes);
     const bool mapped = process_.space.count(ptr, bytes) > 0;
     const bool freed = process_.space.unreserve(ptr, bytes);
     if (freed || mapped) world_.cards.front()->personality->address_freed(process_, mapped);
@@ -61,6 +69,7 @@ cu::Status SimDriver::mem_address_free(DevicePtr ptr, std::size_t bytes) {
 cu::Status SimDriver::mem_create(MemHandle* handle, std::size_t bytes, const MemProp* prop, unsigned long long flags) {
   return run_call(world_, process_, Id::mem_create, cost_of(world_, Id::mem_create, bytes), [&](Call& call) {
     ++process_.counters.mapping_calls;
+    bytes = accepted(world_, bytes);
     if (handle == nullptr || flags != 0) return cu::kInvalidValue;
     cu::Status status = check_prop(world_, prop);
     if (status != cu::kSuccess) return status;
@@ -98,6 +107,7 @@ cu::Status SimDriver::mem_map(DevicePtr ptr, std::size_t bytes, std::size_t offs
                               unsigned long long flags) {
   return run_call(world_, process_, Id::mem_map, cost_of(world_, Id::mem_map, bytes), [&](Call&) {
     ++process_.counters.mapping_calls;
+    bytes = accepted(world_, bytes);
     const auto* found = find_in(process_.handles, handle);
     if (found == nullptr || flags != 0) return cu::kInvalidValue;
     const std::shared_ptr<PhysicalBlock> block = *found;
@@ -118,6 +128,7 @@ cu::Status SimDriver::mem_map(DevicePtr ptr, std::size_t bytes, std::size_t offs
 
 cu::Status SimDriver::mem_unmap(DevicePtr ptr, std::size_t bytes) {
   std::size_t count = 0;
+  bytes = accepted(world_, bytes);
   {
     const base::Lock lock(world_.mutex);
     count = process_.space.count(ptr, bytes);
@@ -142,6 +153,7 @@ cu::Status SimDriver::mem_unmap(DevicePtr ptr, std::size_t bytes) {
 
 cu::Status SimDriver::mem_set_access(DevicePtr ptr, std::size_t bytes, const MemAccess* access, std::size_t count) {
   std::size_t mapping_count = 0;
+  bytes = accepted(world_, bytes);
   {
     const base::Lock lock(world_.mutex);
     mapping_count = process_.space.count(ptr, bytes);

@@ -29,6 +29,7 @@ vidmm::Kind kind_of(HoldingKind kind) {
 }  // namespace
 
 WddmPersonality::WddmPersonality(World& world, CardState& card) : world_(world), card_(card) {
+  adapter_.rules = card.profile.rules;
   adapter_.parameters = card.profile.wddm;
   adapter_.vram = card.profile.total;
   adapter_.capacity = card.profile.cuda_total();
@@ -36,6 +37,8 @@ WddmPersonality::WddmPersonality(World& world, CardState& card) : world_(world),
   adapter_.vram_gb_per_s = card.profile.vram_gb_per_s;
   adapter_.random = base::Random(base::mix64(world.seed ^ 0x57444D4D) + static_cast<std::uint64_t>(card.index));
 }
+
+const char* WddmPersonality::name() const { return card_.profile.personality.c_str(); }
 
 vidmm::CallRef WddmPersonality::call_of(const Process& process) const {
   return {driver::name_of(process.last_call), process.counters.total_calls};
@@ -187,6 +190,12 @@ base::Nanos WddmPersonality::schedule(Op& op, base::Nanos now) {
     op.duration += Profile::transfer_ns(far, adapter_.parameters.page_gb_per_s);
   }
   return at;
+}
+
+base::Nanos WddmPersonality::mapping_delay(Process& process, base::Nanos now) {
+  vidmm::run_until(adapter_, now);
+  const bool waits = vidmm::client_of(adapter_, process.id()).page_ins_done_at > now;
+  return waits ? vidmm::draw(adapter_, adapter_.parameters.page_in_latency) : 0;
 }
 
 bool WddmPersonality::admits_pinned(Process& process, Bytes bytes) {

@@ -13,7 +13,7 @@ class WddmPersonality final : public Personality {
  public:
   WddmPersonality(World& world, CardState& card);
 
-  const char* name() const override { return "wddm"; }
+  const char* name() const override;
   WddmPersonality* as_wddm() override { return this; }
   cu::Status create(Process& process, Holding& holding, base::Nanos now) override;
   void destroy(Process& process, const Holding& holding, base::Nanos now) override;
@@ -25,6 +25,7 @@ class WddmPersonality final : public Personality {
   void address_freed(Process& process, bool mapped) override;
   bool reuses_addresses() const override { return true; }
   base::Nanos schedule(Op& op, base::Nanos now) override;
+  base::Nanos mapping_delay(Process& process, base::Nanos now) override;
   bool admits_pinned(Process& process, Bytes bytes) override;
   bool mappings_keep_memory() const override { return adapter_.on(39); }
   bool unmap_waits() const override { return !adapter_.on(40); }

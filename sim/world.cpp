@@ -46,7 +46,8 @@ void World::drop_work(Context& context) {
 
 void World::fail_context(Context& context, cu::Status status) {
   if (context.sticky != cu::kSuccess) return;
-  context.sticky = status;
+  const bool stays = cards[static_cast<std::size_t>(context.card)]->profile.rules.on(kRuleC4);
+  if (stays) context.sticky = status;
   if (options.trace) log("context " + std::to_string(context.handle) + " fails with " + std::to_string(status));
   drop_work(context);
 }
@@ -72,14 +73,17 @@ void World::release_if_unused(const std::shared_ptr<PhysicalBlock>& block) {
 }
 
 void World::remove_mapping(Process& process, const std::shared_ptr<Mapping>& mapping, const char* verb) {
+  CardState& card = *cards[static_cast<std::size_t>(mapping->block->card)];
   process.space.unmap(*mapping);
   if (!mapping->pending.empty()) {
     const Op& first = *mapping->pending.front();
-    report(process, "H-4", false,
-           std::string(verb) + " under " + std::to_string(mapping->pending.size()) +
-               " queued or running operations, first a " + name_of(first.kind) + " on stream " +
-               std::to_string(first.stream->handle));
-    const cu::Status status = cards[static_cast<std::size_t>(mapping->block->card)]->personality->unmap_in_use();
+    if (card.profile.rules.on(kRuleC3)) {
+      report(process, "H-4", false,
+             std::string(verb) + " under " + std::to_string(mapping->pending.size()) +
+                 " queued or running operations, first a " + name_of(first.kind) + " on stream " +
+                 std::to_string(first.stream->handle));
+    }
+    const cu::Status status = card.personality->unmap_in_use();
     std::vector<Context*> failing;
     for (Op* op : mapping->pending) {
       if (op->started) {
@@ -91,14 +95,14 @@ void World::remove_mapping(Process& process, const std::shared_ptr<Mapping>& map
     if (status != cu::kSuccess) {
       for (Context* context : failing) fail_context(*context, status);
     }
-  } else if (options.detect) {
+  } else if (options.detect && card.profile.rules.on(kRuleC3)) {
     const auto unseen = [&](Stamp use) { return !process.host.covers(use); };
     if (std::any_of(mapping->uses.begin(), mapping->uses.end(), unseen)) {
       report(process, "H-4", true,
              std::string(verb) + " of memory whose last use is over, which the host has never observed");
     }
   }
-  cards[static_cast<std::size_t>(mapping->block->card)]->personality->unmapped(process, *mapping, timeline.now());
+  card.personality->unmapped(process, *mapping, timeline.now());
   --mapping->block->mappings;
   release_if_unused(mapping->block);
 }

@@ -12,13 +12,18 @@
 #include "sim/options.h"
 #include "sim/process.h"
 #include "sim/timeline.h"
+#include "src/base/checksum.h"
 #include "src/base/mutex.h"
 
 namespace tidegate::sim {
 
 struct World final : OpEffects {
   World(base::Executor& the_executor, std::uint64_t the_seed, MachineOptions the_options)
-      : executor(the_executor), seed(the_seed), options(the_options), timeline(*this) {}
+      : executor(the_executor),
+        seed(the_seed),
+        options(the_options),
+        random(base::mix64(seed ^ 0x43414C4C)),
+        timeline(*this) {}
 
   base::Executor& executor;
   const std::uint64_t seed;
@@ -28,6 +33,7 @@ struct World final : OpEffects {
   std::vector<std::unique_ptr<CardState>> cards;
   std::vector<std::unique_ptr<Process>> processes;
   int last_process = 0;  // the id last given
+  base::Random random;   // for what a call takes, and whether it fails
   Timeline timeline;
   DeclaredMemory declared;
   Hazards hazards;

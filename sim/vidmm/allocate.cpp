@@ -28,9 +28,17 @@ Bytes at_once(const Adapter& adapter, const Client& client, Bytes bytes) {
   return std::min({bytes, limit - std::min(limit, client.untouched), adapter.free()});
 }
 
+// The flags that the driver passes and the system heeds (W-25, W-26).
+bool assumes_not_in_use(const Adapter& adapter) {
+  return adapter.on(25) && adapter.on(26) && adapter.parameters.assume_not_in_use;
+}
+bool destroys_synchronously(const Adapter& adapter) {
+  return adapter.on(25) && adapter.on(26) && adapter.parameters.synchronous_destroy;
+}
+
 void take_back_later(Adapter& adapter, Client& client, Bytes resident, Bytes charged, Nanos not_before) {
-  const bool inside = adapter.parameters.synchronous_destroy || !adapter.on(27) ||
-                      (adapter.on(36) && client.knobs.force_synchronous_evict);
+  const bool inside =
+      destroys_synchronously(adapter) || !adapter.on(27) || (adapter.on(36) && client.knobs.force_synchronous_evict);
   const Nanos ready = std::max(not_before, adapter.now) + draw(adapter, 2 * adapter.parameters.reclaim_delay);
   if (inside) {
     adapter.resident -= resident;
@@ -122,7 +130,7 @@ void destroy(Adapter& adapter, Client& client, AllocId id, const VectorClock& ho
   Alloc& alloc = found->second;
   ++adapter.counters.destroys;
   Nanos not_before = now;
-  if (adapter.parameters.assume_not_in_use) {
+  if (assumes_not_in_use(adapter)) {
     check_pending(adapter, client, alloc, host);
   } else if (adapter.on(24)) {
     not_before = std::max(now, client.fence_done_at);

@@ -2,7 +2,6 @@
 // whether it was published or is assumed.
 #pragma once
 
-#include "sim/vidmm/rules.h"
 #include "src/base/executor.h"
 #include "tidegate/bytes.h"
 
@@ -19,8 +18,6 @@ enum class CommitMode : std::uint8_t {
 enum class PinModel : std::uint8_t { kHalfRam, kVramCoupled, kPerCall };
 
 struct Parameters {
-  Rules rules;
-
   // Budgets (W-9 ... W-12). At a partition of an idle card a process is told free - bias_pinned; at one of a contended
   // card those that were there before are told free + bias_repartition. Contended: programs hold `contended_fraction`.
   Bytes bias_pinned = 0;

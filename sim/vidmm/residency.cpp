@@ -32,7 +32,8 @@ bool drop_untouched(Adapter& adapter, Client& client) {
   return false;
 }
 
-// The next to be demoted for `requester`: over budget first, then lower priority, then idle longest. Null: nobody.
+// The next to be demoted for `requester`: over budget first, then lower priority, then idle longest (W-32). Null:
+// nobody.
 Client* victim_for(Adapter& adapter, const Client& requester) {
   if (!adapter.on(31) || adapter.no_demotion) return nullptr;
   Client* best = nullptr;
@@ -41,7 +42,7 @@ Client* victim_for(Adapter& adapter, const Client& requester) {
     if (&client == &requester || (client.resident_list.empty() && client.untouched == 0)) continue;
     const bool over = client.committed - client.demoted > client.budget;
     const auto rank = std::make_tuple(over ? 0 : 1, client.visible ? client.priority : 0, client.last_submit);
-    if (best == nullptr || rank < best_rank) {
+    if (best == nullptr || (adapter.on(32) && rank < best_rank)) {
       best = &client;
       best_rank = rank;
     }
@@ -120,7 +121,7 @@ bool make_room(Adapter& adapter, Client& client, Bytes bytes, Nanos& at) {
       coming->second.resident = 0;
       continue;
     }
-    Client* victim = adapter.on(32) ? victim_for(adapter, client) : nullptr;
+    Client* victim = victim_for(adapter, client);
     if (victim == nullptr) return drop_untouched(adapter, client) && make_room(adapter, client, bytes, at);
     if (drop_untouched(adapter, *victim)) continue;
     if (victim->resident_list.empty()) return false;
@@ -199,8 +200,9 @@ void page_in(Adapter& adapter, Client& client, Alloc& alloc, Nanos latency, Call
     place_non_local(adapter, client, alloc);
     return;
   }
-  const Nanos cost = alloc.touched ? transfer(need, parameters.page_gb_per_s) : transfer(need, adapter.vram_gb_per_s);
-  adapter.counters.paged_in += alloc.touched ? need : 0;
+  const bool contents = alloc.touched;
+  const Nanos cost = contents ? transfer(need, parameters.page_gb_per_s) : transfer(need, adapter.vram_gb_per_s);
+  adapter.counters.paged_in += contents ? need : 0;
   set_resident(adapter, client, alloc, alloc.bytes);
   move_to(client, alloc, Place::kResident);
   set_touched(client, alloc);
@@ -209,6 +211,7 @@ void page_in(Adapter& adapter, Client& client, Alloc& alloc, Nanos latency, Call
   // Entries are written after those that were to be cleared before.
   at = std::max({at, client.clears_done_at, adapter.now + latency});
   (void)enqueue(adapter, client, &alloc, at, adapter.on(33) ? cost : 0, call);
+  if (contents) client.page_ins_done_at = client.fence_done_at;
 }
 
 }  // namespace

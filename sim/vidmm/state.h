@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/rules.h"
 #include "sim/vector_clock.h"
 #include "sim/vidmm/parameters.h"
 #include "src/base/checksum.h"
@@ -114,8 +115,9 @@ struct Client {
   std::list<AllocId> overflow;       // on it, placed in system memory for want of room
 
   Fence last_fence = 0;
-  Nanos fence_done_at = 0;  // of the last one; the queue is FIFO
-  Nanos held_until = 0;     // W-36: delayed execution
+  Nanos fence_done_at = 0;     // of the last one; the queue is FIFO
+  Nanos page_ins_done_at = 0;  // of the last page-in of contents
+  Nanos held_until = 0;        // W-36: delayed execution
   Nanos suspended_until = 0;
   Nanos clears_done_at = 0;
   Fence proved = 0;
@@ -155,6 +157,7 @@ struct Finding {
 };
 
 struct Adapter {
+  Rules rules;
   Parameters parameters;
   Bytes vram = 0;
   Bytes capacity = 0;  // of the LOCAL group: VRAM less what the driver keeps
@@ -175,7 +178,7 @@ struct Adapter {
   Counters counters;
   std::vector<Finding> findings;  // taken by whoever called
 
-  bool on(int rule) const { return parameters.rules.on(rule); }
+  bool on(RuleId rule) const { return rules.on(rule); }
   Bytes free() const { return capacity - (resident < capacity ? resident : capacity); }
 };
 

@@ -81,7 +81,7 @@ TEST(SimProfile, ErrorsNameFileAndKey) {
   expect_error(changed("\"h2d_gb_per_s\": 55.2", "\"h2d_gb_per_s\": \"fast\""),
                "test.json: \"link.h2d_gb_per_s\" must be a number");
   expect_error(changed("\"personality\": \"linux\"", "\"personality\": \"plan9\""),
-               "test.json: \"personality\" must be \"linux\", \"wddm\" or \"tcc\"");
+               "test.json: \"personality\" must be \"linux\", \"wddm\", \"mcdm\" or \"tcc\"");
   expect_error(changed("\"format\": 1", "\"format\": 2"), "test.json: \"format\" must be 1");
   expect_error(changed("\"mem_create\"", "\"mem_kreate\""),
                "test.json: \"host_api.calls.mem_kreate\" is no function of the driver's table");
@@ -89,6 +89,57 @@ TEST(SimProfile, ErrorsNameFileAndKey) {
   expect_error(changed("\"assumed\": [\"pageable_d2h_gb_per_s\"]", "\"assumed\": [\"speed\"]"),
                "test.json: \"link.assumed\" names \"speed\", which is not there");
   expect_error(parse_profile("[]", "test.json"), "test.json: the profile must be an object");
+}
+
+TEST(SimProfile, AFileHoldsOnlyWhatDiffers) {
+  const std::string own = R"({"extends": "rtx4060ti-16g-wddm", "name": "mine", "memory": {"total_mib": 12288},
+                              "rules": {"W-31": false, "A.4": false}, "faults": {"out_of_memory_probability": 0.25}})";
+  const Result<Profile> mine = parse_profile(own, "mine.json");
+  ASSERT_TRUE(mine.ok()) << mine.error().message;
+  const Profile base = load_profile("rtx4060ti-16g-wddm").value();
+  EXPECT_EQ(mine->name, "mine");
+  EXPECT_EQ(mine->total, 12 * kGiB);
+  EXPECT_EQ(mine->reserved, base.reserved);
+  EXPECT_EQ(mine->wddm.bias_pinned, base.wddm.bias_pinned);
+  EXPECT_EQ(mine->out_of_memory_probability, 0.25);
+  EXPECT_FALSE(mine->rules.on(31));
+  EXPECT_FALSE(mine->rules.on(kRuleA4));
+  EXPECT_TRUE(mine->rules.on(32));
+}
+
+TEST(SimProfile, LayersThatAreWrong) {
+  expect_error(parse_profile(R"({"extends": "rtx4060ti-16g-wddm", "memory": {"total_mib": "x"}})", "mine.json"),
+               "mine.json: \"memory.total_mib\" must be an integer");
+  expect_error(parse_profile(R"({"extends": "rtx4060ti-16g-wddm", "rules": {"W-99": false}})", "mine.json"),
+               "mine.json: \"rules.W-99\" is no rule (tidegate sim rules lists them)");
+  expect_error(parse_profile(R"({"extends": "rtx4060ti-16g-wddm", "rules": {"W-9": 0}})", "mine.json"),
+               "mine.json: \"rules.W-9\" must be true or false");
+  expect_error(parse_profile(R"({"extends": 7})", "mine.json"), "mine.json: \"extends\" must be a text");
+  EXPECT_EQ(parse_profile(R"({"extends": "no-such"})", "mine.json").error().code, Errc::kNotFound);
+  const std::string path = testing::TempDir() + "tidegate_profile_circle.json";
+  std::ofstream(path) << R"({"extends": ")" << path << R"("})";
+  const Result<Profile> circle = load_profile(path);
+  std::remove(path.c_str());
+  expect_error(circle, path + ": \"extends\" goes in a circle");
+}
+
+TEST(SimProfile, ChangesComeOnTop) {
+  const std::vector<std::string> changes = {"wddm.budget.bias_pinned_mib=583", "rules.A.4=false", "rules.W-9=false",
+                                            "wddm.paging.commit_mode=eager"};
+  const Result<Profile> changed = load_profile("rtx4060ti-16g-wddm", changes);
+  ASSERT_TRUE(changed.ok()) << changed.error().message;
+  EXPECT_EQ(changed->wddm.bias_pinned, 583 * kMiB);
+  EXPECT_EQ(changed->wddm.commit_mode, vidmm::CommitMode::kEager);
+  EXPECT_FALSE(changed->rules.on(9));
+  EXPECT_FALSE(changed->rules.on(kRuleA4));
+  for (const char* wrong : {"", "=1", "memory", "name.x=1"}) {
+    const Result<Profile> refused = load_profile("rtx4060ti-16g-wddm", {wrong});
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_EQ(refused.error().code, Errc::kInvalidArgument);
+  }
+  EXPECT_EQ(load_profile("rtx4060ti-16g-wddm", {"memory.total_mib=-3"}).error().code, Errc::kBadFile);
+  EXPECT_EQ(load_profile("rtx4060ti-16g-wddm", {"personality=mcdm"})->managed_by_windows(), true);
+  EXPECT_EQ(load_profile("rtx4060ti-16g-wddm", {"personality=tcc"})->managed_by_windows(), false);
 }
 
 }  // namespace

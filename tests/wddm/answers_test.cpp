@@ -206,14 +206,5 @@ TEST(WindowsProfile, TccIsAsLinux) {
   EXPECT_EQ(tcc, 1);
 }
 
-TEST(WindowsProfile, RulesAreSwitchedOffByName) {
-  vidmm::Rules rules;
-  EXPECT_TRUE(rules.on(9));
-  EXPECT_TRUE(rules.switch_off("W-9"));
-  EXPECT_FALSE(rules.on(9));
-  EXPECT_TRUE(rules.switch_off("W-45"));
-  for (const char* name : {"W-", "W-0", "W-50", "L-1", "W-x1", "W-123", "9"}) EXPECT_FALSE(rules.switch_off(name));
-}
-
 }  // namespace
 }  // namespace tidegate::sim

@@ -27,7 +27,7 @@ class Gt9 {
 
   // What happens beside the pager between two of its pages.
   void others_turn() {
-    if (random_.below(32) != 0) return;
+    if (random_.below(16) != 0) return;
     (void)others_[random_.below(others_.size())]->pass_gb_per_s();
     pager_.enter();
   }
