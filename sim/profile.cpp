@@ -119,7 +119,7 @@ Result<Profile> read_profile(const Json& parsed, const std::string& where) {
   read_link(root.group("link"), profile);
   read_compute(root.group("compute"), profile);
   read_host_api(root.group("host_api"), profile);
-  if (profile.managed_by_windows() || root.has("wddm")) read_wddm(root.group("wddm"), profile.wddm);
+  if (profile.managed_by_windows() || root.has("wddm")) read_wddm(root.group("wddm"), profile.total, profile.wddm);
   root.done();
   if (!complaint.empty()) return Error{Errc::kBadFile, complaint};
   return profile;

@@ -85,7 +85,7 @@ struct Profile {
 };
 
 // By the name of a compiled-in profile, or by the path of a file, with `changes` on top: each "group.key=value", the
-// value as in JSON ("wddm.budget.bias_pinned_mib=583", "rules.W-31=false"). A file may name another profile in
+// value as in JSON ("wddm.budget.idle_fraction=0.9", "rules.W-31=false"). A file may name another profile in
 // "extends" and hold only what differs. Errors are one line naming file and key: unknown keys, missing keys and absurd
 // values are refused.
 Result<Profile> load_profile(const std::string& name_or_path, const std::vector<std::string>& changes = {});

@@ -12,13 +12,13 @@ base::Nanos milliseconds(JsonGroup& group, const char* key) {
   return static_cast<base::Nanos>(group.number(key, 0, 60'000) * 1e6);
 }
 
-void read_budget(JsonGroup group, vidmm::Parameters& out) {
+void read_budget(JsonGroup group, Bytes vram, vidmm::Parameters& out) {
   group.provenance();
-  out.bias_pinned = mib(group, "bias_pinned_mib");
+  const double idle = group.number("idle_fraction", 0, 1);
+  out.budget_idle = static_cast<Bytes>(static_cast<double>(vram / kMiB) * idle + 0.5) * kMiB;
   out.bias_repartition = mib(group, "bias_repartition_mib");
-  out.contended_fraction = group.number("contended_fraction", 0, 1);
   out.pressure_drift = mib(group, "pressure_drift_mib");
-  out.drift_below = group.number("drift_below", 0, 1);
+  out.drift_beyond = group.number("drift_beyond", 0, 1);
   group.done();
 }
 
@@ -76,8 +76,8 @@ void read_system(JsonGroup group, vidmm::Parameters& out) {
 
 }  // namespace
 
-void read_wddm(JsonGroup group, vidmm::Parameters& parameters) {
-  read_budget(group.group("budget"), parameters);
+void read_wddm(JsonGroup group, Bytes vram, vidmm::Parameters& parameters) {
+  read_budget(group.group("budget"), vram, parameters);
   read_paging(group.group("paging"), parameters);
   read_system(group.group("system"), parameters);
   group.done();

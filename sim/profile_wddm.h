@@ -6,6 +6,7 @@
 
 namespace tidegate::sim {
 
-void read_wddm(JsonGroup group, vidmm::Parameters& parameters);
+// `vram`: what NVML calls total.
+void read_wddm(JsonGroup group, Bytes vram, vidmm::Parameters& parameters);
 
 }  // namespace tidegate::sim

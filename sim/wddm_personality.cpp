@@ -60,10 +60,7 @@ cu::Status WddmPersonality::create(Process& process, Holding& holding, base::Nan
   holding.id = vidmm::create(adapter_, client, kind_of(holding.kind), holding.bytes, call_of(process), now);
   if (holding.id == 0) return cu::kOutOfMemory;
   card_.charge(process, holding.bytes);
-  if (holding.kind == HoldingKind::kContext) {
-    ++client.contexts;
-    vidmm::repartition(adapter_, client.contexts == 1 && !client.entered ? process.id() : 0);
-  }
+  if (holding.kind == HoldingKind::kContext) vidmm::begin_context(adapter_, client);
   return cu::kSuccess;
 }
 
@@ -74,7 +71,7 @@ void WddmPersonality::destroy(Process& process, const Holding& holding, base::Na
   }
   vidmm::destroy(adapter_, client, holding.id, process.host, call_of(process), now);
   card_.discharge(process, holding.bytes);
-  if (holding.kind == HoldingKind::kContext) vidmm::repartition(adapter_, 0);
+  if (holding.kind == HoldingKind::kContext) vidmm::repartition(adapter_);
   report(process);
 }
 

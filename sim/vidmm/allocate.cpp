@@ -115,11 +115,11 @@ AllocId create(Adapter& adapter, Client& client, Kind kind, Bytes bytes, CallRef
       place_non_local(adapter, client, alloc);
     }
   }
-  if (!client.entered) {
-    client.entered = true;
-    if (contended(adapter, client.process)) repartition(adapter, client.process);
+  if (client.arriving) {
+    client.arriving = false;
+    repartition(adapter);
   }
-  if (!adapter.on(9)) repartition(adapter, 0);
+  if (!adapter.on(9)) repartition(adapter);
   return id;
 }
 
@@ -226,7 +226,7 @@ void end_process(Adapter& adapter, Client& client, const VectorClock& host, Nano
     if (reclaim.process == client.process) reclaim.charged = 0;
   }
   adapter.clients.erase(client.process);
-  repartition(adapter, 0);
+  repartition(adapter);
 }
 
 }  // namespace tidegate::sim::vidmm

@@ -6,16 +6,17 @@
 namespace tidegate::sim::vidmm {
 
 namespace {
-Bytes part_of(Bytes whole, double fraction) { return static_cast<Bytes>(static_cast<double>(whole) * fraction); }
-}  // namespace
 
-bool contended(const Adapter& adapter, int except) {
-  Bytes held = 0;
-  for (const auto& [process, client] : adapter.clients) {
-    if (process != except) held += client.entered ? client.committed : 0;
-  }
-  return held >= part_of(adapter.capacity, adapter.parameters.contended_fraction);
+// What a partition gives a process while `free` is free: what it has, what is free and a little more, but never more
+// than an idle machine's budget.
+Bytes share_of(const Adapter& adapter, const Client& client, Bytes free) {
+  if (!adapter.on(11)) return client.charged + free;
+  return std::min(adapter.parameters.budget_idle, client.charged + free + adapter.parameters.bias_repartition);
 }
+
+Bytes held_by_others(const Adapter& adapter, const Client& client) { return adapter.resident - client.resident; }
+
+}  // namespace
 
 Client& client_of(Adapter& adapter, int process) {
   Client& client = adapter.clients[process];
@@ -23,32 +24,29 @@ Client& client_of(Adapter& adapter, int process) {
   return client;
 }
 
-void repartition(Adapter& adapter, int newcomer) {
+void repartition(Adapter& adapter) {
   ++adapter.counters.repartitions;
-  const Parameters& parameters = adapter.parameters;
-  const bool shared = contended(adapter, newcomer);
-  const Bytes free = adapter.free();
   for (auto& [process, client] : adapter.clients) {
-    const bool known = client.partitioned && process != newcomer;
-    if (client.partitioned && process == newcomer && client.entered) continue;  // its first bytes: others are moved
-    if (shared && known) {
-      client.budget = client.charged + free + parameters.bias_repartition;
-    } else {
-      const Bytes bias = adapter.on(11) ? parameters.bias_pinned : 0;
-      client.budget = client.charged + free - std::min(free, bias);
-    }
+    client.budget = share_of(adapter, client, adapter.free());
     client.partitioned = true;
+    client.others_then = held_by_others(adapter, client);
     client.drifted = false;
     client.drift = 0;
   }
 }
 
+void begin_context(Adapter& adapter, Client& client) {
+  repartition(adapter);
+  if (++client.contexts > 1) return;
+  client.arriving = std::any_of(adapter.clients.begin(), adapter.clients.end(), [&](const auto& entry) {
+    return entry.second.budget < adapter.parameters.budget_idle;
+  });
+}
+
 Bytes budget_of(Adapter& adapter, Client& client) {
   const Parameters& parameters = adapter.parameters;
-  const bool pressed = adapter.free() < part_of(adapter.capacity, parameters.drift_below);
-  // The pressure must come from others: what a process takes itself it is told exactly.
-  const bool by_others = adapter.resident - client.resident > part_of(adapter.capacity, 1 - parameters.drift_below) / 2;
-  if (pressed && by_others && !client.drifted) {
+  const auto limit = static_cast<Bytes>(static_cast<double>(adapter.capacity) * parameters.drift_beyond);
+  if (!client.drifted && held_by_others(adapter, client) > client.others_then + limit) {
     client.drifted = true;
     client.drift = adapter.random.below(parameters.pressure_drift / kMiB + 1) * kMiB;
   }
@@ -68,7 +66,7 @@ Bytes process_free(Adapter& adapter, Client& client) {
 void set_visibility(Adapter& adapter, Client& client, bool visible) {
   if (client.visible == visible) return;
   client.visible = visible;
-  repartition(adapter, 0);
+  repartition(adapter);
 }
 
 }  // namespace tidegate::sim::vidmm

@@ -18,14 +18,13 @@ enum class CommitMode : std::uint8_t {
 enum class PinModel : std::uint8_t { kHalfRam, kVramCoupled, kPerCall };
 
 struct Parameters {
-  // Budgets (W-9 ... W-12). At a partition of an idle card a process is told free - bias_pinned; at one of a contended
-  // card those that were there before are told free + bias_repartition. Contended: programs hold `contended_fraction`.
-  Bytes bias_pinned = 0;
+  // Budgets (W-9 ... W-12). A partition gives a process what it has, what is free and `bias_repartition`, but no more
+  // than `budget_idle`.
+  Bytes budget_idle = 0;
   Bytes bias_repartition = 0;
-  double contended_fraction = 0;
-  // Once less than `drift_below` of the card is free, a budget sinks by up to `pressure_drift`.
+  // Once others have grown by more than `drift_beyond` of the card since then, it sinks by up to `pressure_drift`.
   Bytes pressure_drift = 0;
-  double drift_below = 0;
+  double drift_beyond = 0;
 
   CommitMode commit_mode = CommitMode::kLazyOnTouch;
   Bytes untouched_resident = 0;

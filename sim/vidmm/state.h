@@ -88,7 +88,7 @@ struct Knobs {                           // W-36, of one process on one card
 struct Client {
   int process = 0;
   unsigned contexts = 0;
-  bool entered = false;  // has committed something besides contexts
+  bool arriving = false;  // came to a card that is scarce, and has committed nothing but a context
   bool partitioned = false;
   bool visible = true;
   int priority = 2;  // of the five classes (W-31)
@@ -97,6 +97,7 @@ struct Client {
 
   Bytes budget = 0;
   Bytes reservation = 0;
+  Bytes others_then = 0;  // what others had in VRAM at the partition
   Bytes drift = 0;
   bool drifted = false;
   Bytes committed = 0;

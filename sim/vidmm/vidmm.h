@@ -11,10 +11,11 @@ namespace tidegate::sim::vidmm {
 
 // --- Clients and budgets (budget.cpp) ---
 Client& client_of(Adapter& adapter, int process);
-// Whether programs other than `except` hold so much that a partition has to share it out (W-5).
-bool contended(const Adapter& adapter, int except);
-// The lifecycle events that partition the budgets anew (W-9). `newcomer`: the process that came, or 0.
-void repartition(Adapter& adapter, int newcomer);
+// The lifecycle events partition the budgets anew (W-9).
+void repartition(Adapter& adapter);
+// One of them: the client has made a context. Where that leaves somebody less than an idle machine's budget, its first
+// allocation counts as part of its arrival, as in GT-7.
+void begin_context(Adapter& adapter, Client& client);
 // The budget a process is told now, drift under pressure included (W-10).
 Bytes budget_of(Adapter& adapter, Client& client);
 // cuMemGetInfo's free: budget less own usage (W-10).

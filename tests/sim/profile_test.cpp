@@ -100,7 +100,8 @@ TEST(SimProfile, AFileHoldsOnlyWhatDiffers) {
   EXPECT_EQ(mine->name, "mine");
   EXPECT_EQ(mine->total, 12 * kGiB);
   EXPECT_EQ(mine->reserved, base.reserved);
-  EXPECT_EQ(mine->wddm.bias_pinned, base.wddm.bias_pinned);
+  EXPECT_EQ(mine->wddm.bias_repartition, base.wddm.bias_repartition);
+  EXPECT_LT(mine->wddm.budget_idle, base.wddm.budget_idle);  // a part of the card
   EXPECT_EQ(mine->out_of_memory_probability, 0.25);
   EXPECT_FALSE(mine->rules.on(31));
   EXPECT_FALSE(mine->rules.on(kRuleA4));
@@ -124,11 +125,11 @@ TEST(SimProfile, LayersThatAreWrong) {
 }
 
 TEST(SimProfile, ChangesComeOnTop) {
-  const std::vector<std::string> changes = {"wddm.budget.bias_pinned_mib=583", "rules.A.4=false", "rules.W-9=false",
+  const std::vector<std::string> changes = {"wddm.budget.bias_repartition_mib=583", "rules.A.4=false", "rules.W-9=false",
                                             "wddm.paging.commit_mode=eager"};
   const Result<Profile> changed = load_profile("rtx4060ti-16g-wddm", changes);
   ASSERT_TRUE(changed.ok()) << changed.error().message;
-  EXPECT_EQ(changed->wddm.bias_pinned, 583 * kMiB);
+  EXPECT_EQ(changed->wddm.bias_repartition, 583 * kMiB);
   EXPECT_EQ(changed->wddm.commit_mode, vidmm::CommitMode::kEager);
   EXPECT_FALSE(changed->rules.on(9));
   EXPECT_FALSE(changed->rules.on(kRuleA4));

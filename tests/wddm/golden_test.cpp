@@ -25,9 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Golden, testing::Values(1.0, 0.63, 1.37), [](con
 
 // A sibling grows; the observer is told the same as before, NVML sees it (W-9, W-10, W-12).
 TEST_P(Golden, Gt1SiblingGrowthIsInvisible) {
-  Profile profile = rtx4060ti();
-  profile.wddm.bias_pinned = 583 * kMiB;
-  WindowsWorld world(profile);
+  WindowsWorld world(rtx4060ti());
   ASSERT_TRUE(world.machine().start_process("desktop").hold(0, 144 * kMiB));
   Program observer(world.machine(), "observer");
   Program sibling(world.machine(), "sibling");
