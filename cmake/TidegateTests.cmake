@@ -39,7 +39,7 @@ foreach(entry IN LISTS entries)
   if(NOT IS_DIRECTORY "${entry}" OR name STREQUAL "support" OR NOT sources)
     continue()
   endif()
-  if(name STREQUAL "front" AND NOT TARGET tidegate_faces)
+  if(name MATCHES "^(front|golden)$" AND NOT TARGET tidegate_faces)
     continue()
   endif()
 
@@ -79,6 +79,9 @@ foreach(entry IN LISTS entries)
 
   if(name STREQUAL "broker")
     include(TidegateBrokerPrograms)
+  endif()
+  if(name STREQUAL "golden")
+    include(TidegateGoldenPrograms)
   endif()
 
   # Tests that start the program or load the library find them up to date.

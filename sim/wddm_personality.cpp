@@ -71,7 +71,7 @@ void WddmPersonality::destroy(Process& process, const Holding& holding, base::Na
   }
   vidmm::destroy(adapter_, client, holding.id, process.host, call_of(process), now);
   card_.discharge(process, holding.bytes);
-  if (holding.kind == HoldingKind::kContext) vidmm::repartition(adapter_);
+  if (holding.kind == HoldingKind::kContext) vidmm::end_context(adapter_, client);
   report(process);
 }
 

@@ -178,12 +178,15 @@ void Broker::wait(base::Nanos timeout) {
 }
 
 void Broker::admit() {
+  // Who has gone is dead before anybody's next call: that caller may have waited for the end.
+  const auto died = [](const std::unique_ptr<Client>& client) { return client->gone && !client->killed; };
+  if (std::any_of(clients_.begin(), clients_.end(), died)) {
+    executor_.wake(*this);
+    return;
+  }
   bool news = stopping_.load();
   for (const auto& client : clients_) {
-    if (client->gone) {
-      news = news || !client->killed;
-      continue;
-    }
+    if (client->gone) continue;
     for (const auto& channel : client->channels) {
       if (!channel->started) {
         news = true;
@@ -268,6 +271,7 @@ base::Nanos Broker::step(base::Nanos) {
     }
     if (client->killed) continue;
     client->killed = true;
+    unsettled_ = true;  // calls that waited for this may come now
     client->socket.close();
     if (client->process != nullptr) machine_.kill(*client->process);
     for (const auto& channel : client->channels) {

@@ -202,6 +202,25 @@ void end_device(Adapter& adapter, Client& client, const VectorClock& host, CallR
                               "0x10E/0x31, 0x32, 0x33", open.pending > 0 ? open.earlier : CallRef{}});
 }
 
+namespace {
+
+void finish_reclaims(Adapter& adapter, Client& client) {
+  std::erase_if(adapter.reclaims, [&](const auto& entry) {
+    const Reclaim& reclaim = entry.second;
+    if (reclaim.process != client.process) return false;
+    adapter.resident -= reclaim.resident;
+    client.charged -= reclaim.charged;
+    return true;
+  });
+}
+
+}  // namespace
+
+void end_context(Adapter& adapter, Client& client) {
+  finish_reclaims(adapter, client);
+  repartition(adapter);
+}
+
 void end_process(Adapter& adapter, Client& client, const VectorClock& host, Nanos now) {
   run_until(adapter, now);
   // H-6: the system's own cleanup meets what a release would have met.
@@ -222,9 +241,7 @@ void end_process(Adapter& adapter, Client& client, const VectorClock& host, Nano
     take_back(adapter, client, found->second, now);
     adapter.allocs.erase(found);
   }
-  for (auto& [when, reclaim] : adapter.reclaims) {
-    if (reclaim.process == client.process) reclaim.charged = 0;
-  }
+  finish_reclaims(adapter, client);
   adapter.clients.erase(client.process);
   repartition(adapter);
 }

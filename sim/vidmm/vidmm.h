@@ -31,7 +31,9 @@ void destroy(Adapter& adapter, Client& client, AllocId id, const VectorClock& ho
 bool resize(Adapter& adapter, Client& client, AllocId id, Bytes bytes, Nanos now);
 // The last context of a process goes (H-3).
 void end_device(Adapter& adapter, Client& client, const VectorClock& host, CallRef call, Nanos now);
-// The process has ended (H-6); the client is gone.
+// A context is gone: what was on its way back has come back with it, and the budgets are partitioned anew.
+void end_context(Adapter& adapter, Client& client);
+// The process has ended (H-6); the client is gone, as after end_context().
 void end_process(Adapter& adapter, Client& client, const VectorClock& host, Nanos now);
 
 // --- Residency (residency.cpp) ---
