@@ -125,8 +125,8 @@ TEST(SimProfile, LayersThatAreWrong) {
 }
 
 TEST(SimProfile, ChangesComeOnTop) {
-  const std::vector<std::string> changes = {"wddm.budget.bias_repartition_mib=583", "rules.A.4=false", "rules.W-9=false",
-                                            "wddm.paging.commit_mode=eager"};
+  const std::vector<std::string> changes = {"wddm.budget.bias_repartition_mib=583", "rules.A.4=false",
+                                            "rules.W-9=false", "wddm.paging.commit_mode=eager"};
   const Result<Profile> changed = load_profile("rtx4060ti-16g-wddm", changes);
   ASSERT_TRUE(changed.ok()) << changed.error().message;
   EXPECT_EQ(changed->wddm.bias_repartition, 583 * kMiB);

@@ -190,8 +190,8 @@ class Steps {
 
   // Physical memory for each page as it is needed, at the page's own place in its model's addresses. Under pressure,
   // and when a model is done, the newest pages are unmapped and released, after a synchronise; a model's addresses are
-  // freed before the next model's are reserved. It believes cuMemGetInfo. Another thread of the process, as torch would,
-  // submits all the while.
+  // freed before the next model's are reserved. It believes cuMemGetInfo. Another thread of the process, as torch
+  // would, submits all the while.
   void churn(std::istringstream& models) {
     work(1);
     take(2 * kMiB);
