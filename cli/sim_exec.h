@@ -19,6 +19,7 @@ struct SimExecArguments {
   std::string trace;
   bool real_time = false;
   bool stats = false;
+  bool tags = false;  // copies carry content tags
   std::vector<std::string> command;
 };
 

@@ -16,6 +16,7 @@
 namespace tidegate::cli {
 namespace {
 
+constexpr Bytes kTaggedCopies = 4 * kKiB;  // smaller ones carry parameters and results, which programs look at
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 constexpr int kCannotStart = 126;
@@ -123,6 +124,7 @@ int sim_exec_command(const SimExecArguments& arguments) {
   base::VirtualExecutor executor(base::VirtualOptions{.seed = *seed, .pace = arguments.real_time ? 1.0 : 0.0});
   sim::MachineOptions machine_options;
   machine_options.trace = !arguments.trace.empty();
+  if (arguments.tags) machine_options.tags_from = kTaggedCopies;
   machine_options.on_message = [](const std::string& line) { (void)complain(line, 0); };
   sim::Machine machine(executor, *seed, machine_options);
   machine.add_card(profile.value());

@@ -23,6 +23,13 @@ TG_FRONT_API int tidegate_sim_map(std::uint64_t address, std::size_t bytes, cons
   }
 }
 
+TG_FRONT_API std::int64_t tidegate_sim_now() {
+  tidegate::sim::Backend* const backend = tidegate::front::backend();
+  if (backend == nullptr) return -1;
+  const auto now = backend->now();
+  return now ? now.value() : -1;
+}
+
 TG_FRONT_API void tidegate_sim_unmap(const void* host) {
   if (tidegate::sim::Backend* const backend = tidegate::front::backend()) backend->unmap_bytes(host);
 }

@@ -63,6 +63,32 @@ bool AddressSpace::map(std::shared_ptr<Mapping> mapping) {
   return true;
 }
 
+void AddressSpace::unmap(const Mapping& mapping) {
+  mappings_.erase(mapping.va);
+  cu::DevicePtr begin = mapping.va;
+  cu::DevicePtr end = mapping.end();
+  auto next = used_.upper_bound(begin);
+  if (next != used_.begin() && std::prev(next)->second >= begin) --next;
+  while (next != used_.end() && next->first <= end) {
+    begin = std::min(begin, next->first);
+    end = std::max(end, next->second);
+    next = used_.erase(next);
+  }
+  used_[begin] = end;
+}
+
+Bytes AddressSpace::used_before(cu::DevicePtr begin, Bytes bytes) const {
+  Bytes sum = 0;
+  auto range = used_.upper_bound(begin);
+  if (range != used_.begin()) --range;
+  for (; range != used_.end() && range->first < begin + bytes; ++range) {
+    const cu::DevicePtr from = std::max(begin, range->first);
+    const cu::DevicePtr to = std::min(begin + bytes, range->second);
+    if (from < to) sum += to - from;
+  }
+  return sum;
+}
+
 std::vector<std::shared_ptr<Mapping>> AddressSpace::whole(cu::DevicePtr begin, Bytes bytes) const {
   std::vector<std::shared_ptr<Mapping>> found;
   cu::DevicePtr at = begin;

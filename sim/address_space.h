@@ -23,7 +23,9 @@ class AddressSpace {
 
   // False: something is mapped in that range already.
   bool map(std::shared_ptr<Mapping> mapping);
-  void unmap(const Mapping& mapping) { mappings_.erase(mapping.va); }
+  void unmap(const Mapping& mapping);
+  // How many bytes of [begin, begin + bytes) were mapped once and then unmapped.
+  Bytes used_before(cu::DevicePtr begin, Bytes bytes) const;
 
   // The mappings that make up [begin, begin + bytes) exactly, whole and without gaps; empty if they do not.
   std::vector<std::shared_ptr<Mapping>> whole(cu::DevicePtr begin, Bytes bytes) const;
@@ -52,6 +54,7 @@ class AddressSpace {
   cu::DevicePtr next_;
   std::map<cu::DevicePtr, Bytes> reservations_;
   std::map<cu::DevicePtr, std::shared_ptr<Mapping>> mappings_;
+  std::map<cu::DevicePtr, cu::DevicePtr> used_;  // begin to end, apart: where mappings have been
 };
 
 }  // namespace tidegate::sim

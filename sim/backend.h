@@ -1,6 +1,7 @@
 // What stands behind the driver's face of one operating system process: a driver and NVML over a simulated world.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,8 @@ class Backend {
   // unmap_bytes(). Errors: as Machine::share_bytes, kClosed.
   virtual Result<const void*> map_bytes(cu::DevicePtr address, Bytes bytes) = 0;
   virtual void unmap_bytes(const void* mapped) = 0;
+  // Machine::now(). Errors: kClosed.
+  virtual Result<std::int64_t> now() = 0;
 };
 
 }  // namespace tidegate::sim

@@ -31,6 +31,13 @@ void Hazards::add(Hazard hazard) {
 
 std::uint64_t Hazards::hits(const std::string& rule) const { return count_of(hits_, rule); }
 std::uint64_t Hazards::exposures(const std::string& rule) const { return count_of(exposures_, rule); }
+std::vector<std::string> Hazards::rules() const {
+  std::map<std::string, std::uint64_t> both = hits_;
+  both.insert(exposures_.begin(), exposures_.end());
+  std::vector<std::string> rules;
+  for (const auto& [rule, count] : both) rules.push_back(rule);
+  return rules;
+}
 std::uint64_t Hazards::total_hits() const { return sum_of(hits_); }
 std::uint64_t Hazards::total_exposures() const { return sum_of(exposures_); }
 

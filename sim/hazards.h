@@ -45,6 +45,7 @@ class Hazards {
 
   std::uint64_t hits(const std::string& rule) const;
   std::uint64_t exposures(const std::string& rule) const;
+  std::vector<std::string> rules() const;  // of which there is a hit or an exposure, in order
   std::uint64_t total_hits() const;
   std::uint64_t total_exposures() const;
   const std::vector<Hazard>& list() const { return list_; }

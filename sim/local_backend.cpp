@@ -29,6 +29,7 @@ class LocalBackend final : public Backend {
     return static_cast<const void*>(shared.value().data);
   }
   void unmap_bytes(const void*) override {}
+  Result<std::int64_t> now() override { return machine_.now(); }
 
  private:
   static MachineOptions options() {

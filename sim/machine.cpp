@@ -118,6 +118,8 @@ void Machine::advance() {
   world_->advance();
 }
 
+base::Nanos Machine::now() const { return world_->executor.now(); }
+
 Result<Machine::SharedBytes> Machine::share_bytes(Process& process, cu::DevicePtr address, Bytes bytes) {
   const base::Lock lock(world_->mutex);
   world_->advance();

@@ -72,6 +72,8 @@ class Machine {
   Result<SharedBytes> share_bytes(Process& process, cu::DevicePtr address, Bytes bytes);
   // Moves the simulation to the present, as any driver call does.
   void advance();
+  // The card's time, in nanoseconds since the machine was made or, in real time, since some moment of no meaning.
+  base::Nanos now() const;
   // Bytes that `process` holds on a card, as the operating system counts them.
   Bytes held_by(const Process& process, int card = 0) const;
 

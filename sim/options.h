@@ -18,6 +18,9 @@ struct MachineOptions {
   std::function<void(const std::string& line)> on_message{};
   // What one process may page-lock; 0: no limit.
   Bytes pinned_limit = 0;
+  // Copies of at least so many bytes from host memory to a card bring a content tag that names their place in it, and
+  // the memory is never read: worlds of any size cost nothing. What is copied back of it is zeros. 0: bytes are bytes.
+  Bytes tags_from = 0;
 };
 
 }  // namespace tidegate::sim

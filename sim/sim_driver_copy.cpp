@@ -64,7 +64,13 @@ cu::Status SimDriver::memcpy_htod_async(DevicePtr dst, const void* src, std::siz
                        Profile::transfer_ns(bytes, direct ? profile.h2d_gb_per_s : profile.pageable_h2d_gb_per_s);
         op->bytes = bytes;
         op->host_begin = src;
-        world_.declared.pieces(src, bytes, op->host_source);
+        if (world_.options.tags_from > 0 && bytes >= world_.options.tags_from) {
+          const auto place = static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(src));
+          op->host_source.push_back(
+              {PieceKind::kTag, 0, static_cast<std::uint64_t>(process_.id()), place, nullptr, bytes});
+        } else {
+          world_.declared.pieces(src, bytes, op->host_source);
+        }
         process_.counters.copied_h2d += bytes;
         submit(call, op);
         return direct ? cu::kSuccess : wait_for(call, op);

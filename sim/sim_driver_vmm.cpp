@@ -122,6 +122,10 @@ cu::Status SimDriver::mem_map(DevicePtr ptr, std::size_t bytes, std::size_t offs
     mapping->block_offset = offset;
     if (!process_.space.map(mapping)) return cu::kInvalidValue;
     ++block->mappings;
+    if (const Bytes used = process_.space.used_before(ptr, bytes); used > 0) {
+      ++process_.counters.remaps;
+      process_.counters.remapped += used;
+    }
     return cu::kSuccess;
   });
 }
@@ -173,6 +177,7 @@ cu::Status SimDriver::mem_set_access(DevicePtr ptr, std::size_t bytes, const Mem
         for (const auto& mapping : mappings) {
           const auto& card = world_.cards[static_cast<std::size_t>(mapping->block->card)];
           const cu::Status status = card->personality->set_access(process_, *mapping, world_.timeline.now());
+          if (status == cu::kNotReady) ++process_.counters.not_ready;
           if (status != cu::kSuccess) return status;
           for (std::size_t i = 0; i < count; ++i) {
             mapping->access[static_cast<std::size_t>(access[i].location.id)] =

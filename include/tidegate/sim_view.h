@@ -18,6 +18,11 @@ extern "C" {
  * (content tags, or the system cannot share them); 4 (DEINITIALIZED) where the broker has gone. */
 int tidegate_sim_map(uint64_t address, size_t bytes, const void** host);
 
+/* The card's time in nanoseconds: it passes with the card's work, not with the clock on the wall (but for --real-time
+ * and where there is no broker). For programs that decide by time, so that what they decide fits what the card does.
+ * Starts anywhere, never goes back. Any thread. Negative: there is no card, or the broker has gone. */
+int64_t tidegate_sim_now(void);
+
 /* Ends the mapping that tidegate_sim_map answered. To be called before the memory is freed: without a broker the bytes
  * go with it. */
 void tidegate_sim_unmap(const void* host);

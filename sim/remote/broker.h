@@ -54,7 +54,7 @@ class Broker final : public base::Outside, private base::Task {
 
   // Of the clients that have gone, in the order in which they came; the first kKeepReports.
   const std::vector<ClientReport>& reports() const { return reports_; }
-  // Calls by function, of all that have gone.
+  // Of all that have gone.
   const Stats& totals() const { return totals_; }
   static constexpr std::size_t kKeepReports = 1024;
   static constexpr std::size_t kMostChannels = 1024;  // threads of one client

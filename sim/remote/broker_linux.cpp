@@ -252,9 +252,7 @@ void Broker::serve(Channel& channel) {
 void Broker::bury(Client& client) {
   if (client.process != nullptr) {
     const Stats stats = client.process->stats();
-    for (std::size_t i = 0; i < stats.calls.size(); ++i) totals_.calls[i] += stats.calls[i];
-    totals_.total_calls += stats.total_calls;
-    totals_.failed_calls += stats.failed_calls;
+    totals_ += stats;
     if (reports_.size() < kKeepReports) {
       reports_.push_back({client.process->id(), client.pid, client.name, stats});
     }

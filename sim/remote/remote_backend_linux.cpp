@@ -51,6 +51,18 @@ class RemoteBackend final : public Backend {
     views_[at] = {mapped, size};
     return at;
   }
+  Result<std::int64_t> now() override {
+    const std::shared_ptr<remote::Connection> connection = link_.get();
+    remote::Writer request;
+    request.put(remote::Table::kTime);
+    std::vector<unsigned char> reply;
+    if (connection != nullptr && connection->call(request, reply)) {
+      remote::Reader in(reply.data(), reply.size());
+      const auto time = in.get<std::int64_t>();
+      if (in.ok()) return time;
+    }
+    return Error{Errc::kClosed, "the broker has gone"};
+  }
   void unmap_bytes(const void* mapped) override {
     const base::Lock lock(mutex_);
     const auto view = views_.find(mapped);

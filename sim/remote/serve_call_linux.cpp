@@ -208,6 +208,9 @@ bool serve_call(Machine& machine, Process& process, const std::vector<unsigned c
     understood = welcome(process, in, out);
   } else if (table == Table::kBytes) {
     understood = share_bytes(machine, process, in, out, file);
+  } else if (table == Table::kTime) {
+    out.put(machine.now());
+    understood = in.ok();
   } else {
     const auto number = in.get<std::uint32_t>();
     understood = in.ok() && serve_function(process, table, number, in, out);

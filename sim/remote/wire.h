@@ -74,6 +74,6 @@ class Reader {
 inline constexpr std::uint32_t kProtocol = 1;
 
 // What a request is about: the first word of it.
-enum class Table : std::uint32_t { kHello, kCuda, kNvml, kBytes };
+enum class Table : std::uint32_t { kHello, kCuda, kNvml, kBytes, kTime };
 
 }  // namespace tidegate::sim::remote

@@ -102,6 +102,8 @@ TEST(SimExec, WritesTheHazardsOfACommandThatFails) {
   const std::string written = test::read_file(folder.path("hazards"));
   EXPECT_NE(written.find("\"rule\": \"UNWRITTEN\""), std::string::npos) << written;
   EXPECT_NE(written.find("\"mem_alloc\": "), std::string::npos) << written;
+  EXPECT_NE(written.find("\"hit_counts\": {"), std::string::npos) << written;
+  EXPECT_EQ(written.find("\"bytes_to_card\": 0,"), std::string::npos) << written;
 }
 
 TEST(SimExec, ServesInRealTimeToo) { EXPECT_EQ(sim_exec("--real-time", client("work 1")).status, 0); }

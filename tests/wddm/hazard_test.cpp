@@ -262,6 +262,7 @@ TEST_F(WindowsHazards, H9NotReadyIsNotTheEnd) {
   EXPECT_TRUE(wddm::evict_process(program.process()));
   auto frame = program.map(2 * kMiB);  // tries again
   EXPECT_EQ(program.not_ready(), 1u);
+  EXPECT_EQ(program.process().stats().not_ready, 1u);
   EXPECT_EQ(world.machine().hazards().hits("H-9"), 0u);
   program.touch(frame.va);
   program.unmap(frame);
