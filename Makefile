@@ -4,7 +4,7 @@ WORKFLOW ?= examples/workflows/ltxav-zimage-lumina2.json
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-test deps-lint configure run build test bench format lint asan ubsan tsan nightly clean
+.PHONY: help deps deps-test deps-lint configure run build test bench bench-gpu format lint asan ubsan tsan nightly clean
 MAKEFLAGS += --no-print-directory
 
 help: ## this list
@@ -37,6 +37,10 @@ test: build ## all tests, then those of them that sanitizers watch
 
 bench: build ## all benchmarks
 	@tools/bench.sh
+
+bench-gpu: configure ## one part of the measurements on a GPU: make bench-gpu PART=3
+	@cmake --build --preset release --parallel $(JOBS) --target tidegate_bench
+	@tools/bench_gpu.sh $(PART)
 
 format: deps-lint ## clang-format, in place
 	@tools/format.sh

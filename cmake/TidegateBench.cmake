@@ -26,17 +26,21 @@ foreach(source IN LISTS bench_sources)
   add_dependencies(tidegate_bench bench_${name})
 endforeach()
 
-# bench/gpu/<name>.cpp measures a card: bin/bench/gpu/<name>, with its own main; --card takes a simulated one.
+# bench/gpu/<name>.cpp with a main measures a card: bin/bench/gpu/<name>; --card takes a simulated one. The others are
+# what these share.
 if(TARGET tidegate_cli11)
   tidegate_sources(gpu_sources bench/gpu)
-  list(FILTER gpu_sources EXCLUDE REGEX "/record\\.cpp$")
+  set(gpu_shared ${gpu_sources})
+  list(FILTER gpu_shared INCLUDE REGEX "/(kit|layer_work|passes|record)\\.cpp$")
+  list(REMOVE_ITEM gpu_sources ${gpu_shared})
+  add_library(tidegate_bench_gpu STATIC ${gpu_shared})
+  target_link_libraries(tidegate_bench_gpu PUBLIC tidegate_options tidegate_deps tidegate_cli11 tidegate_sim tidegate_static)
   foreach(source IN LISTS gpu_sources)
     get_filename_component(name "${source}" NAME_WE)
-    add_executable(bench_gpu_${name} "${source}" "${PROJECT_SOURCE_DIR}/bench/gpu/record.cpp")
+    add_executable(bench_gpu_${name} "${source}")
     set_target_properties(bench_gpu_${name} PROPERTIES OUTPUT_NAME ${name}
                                                        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/bench/gpu")
-    target_link_libraries(bench_gpu_${name} PRIVATE tidegate_options tidegate_deps tidegate_cli11 tidegate_sim
-                                                    tidegate_static)
+    target_link_libraries(bench_gpu_${name} PRIVATE tidegate_bench_gpu)
     add_dependencies(tidegate_bench bench_gpu_${name})
   endforeach()
 endif()
