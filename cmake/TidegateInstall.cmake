@@ -6,9 +6,11 @@ install(TARGETS tidegate_static tidegate_shared tidegate_sim EXPORT tidegate
 if(TARGET tidegate_cli)
   install(TARGETS tidegate_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
-if(TARGET tidegate_faces)
-  # In a folder of their own: beside other libraries they would be everybody's driver.
-  set(front_dir "${CMAKE_INSTALL_LIBDIR}/tidegate")
+# The driver's face, in a folder of its own: beside other programs and libraries it would be everybody's driver.
+set(front_dir "${CMAKE_INSTALL_LIBDIR}/tidegate")
+if(TARGET tidegate_faces AND WIN32)
+  install(TARGETS tidegate_front_cuda tidegate_front_nvml tidegate_front_dxgi RUNTIME DESTINATION "${front_dir}")
+elseif(TARGET tidegate_faces)
   install(TARGETS tidegate_front tidegate_front_cuda tidegate_front_nvml LIBRARY DESTINATION "${front_dir}")
   install(
     CODE "foreach(name libcuda libnvidia-ml)

@@ -11,6 +11,15 @@ if(NOT TIDEGATE_TESTS)
 endif()
 
 find_package(GTest CONFIG QUIET)
+if(NOT TARGET GTest::gmock_main AND CMAKE_CROSSCOMPILING)
+  # From source, as Debian's package googletest has it.
+  find_path(TIDEGATE_GTEST_SOURCE googlemock/CMakeLists.txt PATHS /usr/src/googletest NO_CMAKE_FIND_ROOT_PATH)
+  if(TIDEGATE_GTEST_SOURCE)
+    set(INSTALL_GTEST OFF)
+    set(INSTALL_GMOCK OFF)
+    add_subdirectory("${TIDEGATE_GTEST_SOURCE}" "${PROJECT_BINARY_DIR}/googletest" EXCLUDE_FROM_ALL)
+  endif()
+endif()
 if(NOT TARGET GTest::gmock_main)
   if(TIDEGATE_REQUIRE_TESTS)
     message(FATAL_ERROR "GoogleTest is missing. On Debian or Ubuntu: make deps-test.")
@@ -40,6 +49,10 @@ foreach(entry IN LISTS entries)
     continue()
   endif()
   if(name MATCHES "^(front|golden)$" AND NOT TARGET tidegate_faces)
+    continue()
+  endif()
+  # Some are of one system: those with the broker's processes, and with the driver's libraries of that system.
+  if(WIN32 AND name MATCHES "^(broker|front|golden)$" OR NOT WIN32 AND name STREQUAL "windows")
     continue()
   endif()
 
@@ -75,6 +88,11 @@ foreach(entry IN LISTS entries)
   # Programs in C that find the driver's face in different ways.
   if(name STREQUAL "front")
     include(TidegateFrontPrograms)
+  endif()
+
+  if(name STREQUAL "windows")
+    target_compile_definitions(test_windows PRIVATE "TIDEGATE_FRONT_DIR=\"$<TARGET_FILE_DIR:tidegate_front_cuda>\"")
+    add_dependencies(test_windows tidegate_faces)
   endif()
 
   if(name STREQUAL "broker")

@@ -41,6 +41,9 @@ TG_CUDA(pci_bus_id, "cuDeviceGetPCIBusId", (char* text, int length, Device devic
                 static_cast<unsigned>(bus) & 0xffu, static_cast<unsigned>(slot) & 0xffu);
   return kSuccess;
 }
+TG_CUDA(luid, "cuDeviceGetLuid", (char* luid, unsigned* node_mask, Device device)) {
+  return device_luid(luid, node_mask, device);
+}
 TG_CUDA(mem_pool, "cuDeviceGetMemPool", (MemPool * pool, Device device)) {
   return driver().device_get_default_mem_pool(pool, device);
 }

@@ -6,7 +6,7 @@
 
 #include "front/front.h"
 
-#define TG_FACE extern "C" __attribute__((visibility("default"), used, noinline))
+#define TG_FACE extern "C" TG_FRONT_API __attribute__((used, noinline))
 
 namespace tidegate::front {
 

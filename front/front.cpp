@@ -3,11 +3,10 @@
 #include <atomic>
 #include <cstdio>
 
-#include <pthread.h>
-
 #include "front/choose_backend.h"
 #include "front/refusing.h"
 #include "sim/errors.h"
+#include "src/base/at_fork.h"
 #include "src/base/mutex.h"
 
 namespace tidegate::front {
@@ -74,11 +73,11 @@ const State& state() {
 }
 
 __attribute__((constructor)) void watch_forks() {
-  (void)pthread_atfork([] { opening.lock(); }, [] { opening.unlock(); },
-                       [] {
-                         opening.unlock();
-                         if (opened.load() != nullptr) forked.store(true);
-                       });
+  base::at_fork([] { opening.lock(); }, [] { opening.unlock(); },
+                [] {
+                  opening.unlock();
+                  if (opened.load() != nullptr) forked.store(true);
+                });
 }
 
 }  // namespace

@@ -12,7 +12,11 @@ namespace tidegate::sim {
 class Backend;
 }
 
+#ifdef _WIN32
+#define TG_FRONT_API  // the module definition files say what a DLL exports
+#else
 #define TG_FRONT_API __attribute__((visibility("default")))
+#endif
 
 namespace tidegate::front {
 
@@ -29,6 +33,10 @@ TG_FRONT_API nvml::Status unknown_nvml(const char* name);
 
 // Null in a forked child and where there is no card.
 sim::Backend* backend();
+
+// cuDeviceGetLuid: the adapter's number in DXGI and D3DKMT; kNotSupported for cards that do not behave as under
+// Windows.
+TG_FRONT_API cu::Status device_luid(char* luid, unsigned* node_mask, cu::Device device);
 
 // From now on that file is written when the process ends.
 void report_at_exit();

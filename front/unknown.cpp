@@ -7,9 +7,9 @@
 #include <string>
 
 #include <nlohmann/json.hpp>
-#include <pthread.h>
 
 #include "front/front.h"
+#include "src/base/at_fork.h"
 #include "src/base/mutex.h"
 #include "src/base/write_file.h"
 
@@ -43,7 +43,7 @@ Seen& seen() {
   static const bool made = [] {
     current.store(new Seen);
     (void)std::atexit(report);
-    (void)pthread_atfork(nullptr, nullptr, [] {
+    base::at_fork(nullptr, nullptr, [] {
       current.store(new Seen);
       in_child.store(true);
     });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "sim/windows_answers.h"
 #include "src/driver/driver.h"
 #include "src/driver/nvml.h"
 #include "tidegate/bytes.h"
@@ -27,6 +28,17 @@ class Backend {
   // unmap_bytes(). Errors: as Machine::share_bytes, kClosed.
   virtual Result<const void*> map_bytes(cu::DevicePtr address, Bytes bytes) = 0;
   virtual void unmap_bytes(const void* mapped) = 0;
+
+  // What Windows would answer this process (sim/windows_answers.h, which says more), where the world lies in it;
+  // behind a broker nobody answers.
+  virtual bool describe_adapter(int, win::AdapterDescription*) { return false; }
+  virtual win::HResult query_video_memory_info(int, std::uint32_t, win::SegmentGroup, win::QueryVideoMemoryInfo*) {
+    return win::kUnsupported;
+  }
+  virtual win::HResult set_video_memory_reservation(int, std::uint32_t, win::SegmentGroup, std::uint64_t) {
+    return win::kUnsupported;
+  }
+  virtual win::NtStatus query_statistics(win::QueryStatistics*) { return win::kStatusNotSupported; }
   // Machine::now(). Errors: kClosed.
   virtual Result<std::int64_t> now() = 0;
 };

@@ -31,6 +31,21 @@ class LocalBackend final : public Backend {
   void unmap_bytes(const void*) override {}
   Result<std::int64_t> now() override { return machine_.now(); }
 
+  bool describe_adapter(int card, win::AdapterDescription* description) override {
+    return win::describe_adapter(*process_, card, description);
+  }
+  win::HResult query_video_memory_info(int card, std::uint32_t node, win::SegmentGroup group,
+                                       win::QueryVideoMemoryInfo* info) override {
+    return win::query_video_memory_info(*process_, card, node, group, info);
+  }
+  win::HResult set_video_memory_reservation(int card, std::uint32_t node, win::SegmentGroup group,
+                                            std::uint64_t bytes) override {
+    return win::set_video_memory_reservation(*process_, card, node, group, bytes);
+  }
+  win::NtStatus query_statistics(win::QueryStatistics* query) override {
+    return win::query_statistics(*process_, query);
+  }
+
  private:
   static MachineOptions options() {
     MachineOptions options;

@@ -111,6 +111,16 @@ NtStatus process_segment_group(vidmm::Adapter& adapter, vidmm::Client& client, Q
 
 Luid luid_of(int card) { return {kLuidBase + static_cast<std::uint32_t>(card), 0}; }
 
+bool describe_adapter(Process& caller, int card, AdapterDescription* description) {
+  World& world = caller.world;
+  const base::Lock lock(world.mutex);
+  const vidmm::Adapter* adapter = adapter_of(world, card);
+  if (adapter == nullptr) return false;
+  const Profile& profile = world.cards[static_cast<std::size_t>(card)]->profile;
+  *description = {profile.device_name, luid_of(card), profile.cuda_total(), non_local_limit(*adapter)};
+  return true;
+}
+
 HResult query_video_memory_info(Process& caller, int card, std::uint32_t node, SegmentGroup group,
                                 QueryVideoMemoryInfo* info) {
   World& world = caller.world;

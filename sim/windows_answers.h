@@ -4,6 +4,8 @@
 // Thread-safe. Looking costs nothing and schedules nothing.
 #pragma once
 
+#include <string>
+
 #include "sim/process.h"
 #include "sim/windows_abi.h"
 
@@ -11,6 +13,16 @@ namespace tidegate::sim::win {
 
 // The adapter's number that DXGI, D3DKMT and CUDA (cuDeviceGetLuid) agree on.
 Luid luid_of(int card);
+
+// What DXGI_ADAPTER_DESC says of a card.
+struct AdapterDescription {
+  std::string name;
+  Luid luid{};
+  Bytes dedicated = 0;
+  Bytes shared = 0;
+};
+// False: no such adapter.
+bool describe_adapter(Process& caller, int card, AdapterDescription* description);
 
 // IDXGIAdapter3::QueryVideoMemoryInfo of the calling process (W-6). `node` must be 0.
 HResult query_video_memory_info(Process& caller, int card, std::uint32_t node, SegmentGroup group,

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# tools/deps.sh [build] [test] [lint]: installs what is missing of a group, with apt-get; does nothing where all is there.
+# tools/deps.sh [build] [test] [windows] [lint]: installs what is missing of a group, with apt-get; does nothing where all is there.
 set -euo pipefail
 
-# package|what shows that it is there: a command, or a header relative to the include folders
+# package|what shows that it is there: a command, a header relative to the include folders, or a file
 declare -A groups=(
   [build]="g++|g++ cmake|cmake ninja-build|ninja git|git python3|python3 libfmt-dev|fmt/core.h
            libspdlog-dev|spdlog/spdlog.h libcli11-dev|CLI/CLI.hpp nlohmann-json3-dev|nlohmann/json.hpp"
   [test]="python3-pip|pip3 libgtest-dev|gtest/gtest.h libgmock-dev|gmock/gmock.h libbenchmark-dev|benchmark/benchmark.h"
+  [windows]="g++-mingw-w64-x86-64-posix|x86_64-w64-mingw32-g++-posix wine64|/usr/lib/wine/wine64
+            googletest|/usr/src/googletest/CMakeLists.txt"
   [lint]="clang-14|clang++-14 clang-format-14|clang-format-14 clang-tidy-14|clang-tidy-14"
 )
 
@@ -15,6 +17,7 @@ header_path=${header_path//:/ }
 
 is_there() {
   case "$1" in
+    /*) [ -e "$1" ] ;;
     *.h | *.hpp)
       local folder
       for folder in /usr/include /usr/local/include $header_path; do

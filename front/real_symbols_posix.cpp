@@ -1,5 +1,3 @@
-#include "front/real_symbols.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +5,7 @@
 
 #include <elf.h>
 
+#include "front/real_symbols.h"
 #include "src/base/mapped_file.h"
 
 namespace tidegate::front {
@@ -29,8 +28,8 @@ std::string text_at(std::span<const std::byte> file, const Elf64_Shdr& strings, 
   return {begin, strnlen(begin, strings.sh_size - at)};
 }
 
-}  // namespace
-
+// The dynamic symbols that an ELF file defines and that begin with `prefix`; empty for anything but a sound 64-bit
+// file.
 std::vector<std::string> elf_symbols(const std::string& path, const std::string& prefix) {
   const auto mapped = base::MappedFile::open(path);
   if (!mapped) return {};
@@ -52,6 +51,8 @@ std::vector<std::string> elf_symbols(const std::string& path, const std::string&
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
+
+}  // namespace
 
 std::vector<std::string> real_cuda_symbols() {
   std::vector<std::string> places;
