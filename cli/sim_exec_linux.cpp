@@ -7,6 +7,7 @@
 
 #include "cli/sim_exec.h"
 #include "cli/sim_report.h"
+#include "sim/hazards_json.h"
 #include "sim/remote/broker.h"
 #include "src/base/checksum.h"
 #include "src/base/child_process.h"
@@ -16,7 +17,6 @@
 namespace tidegate::cli {
 namespace {
 
-constexpr Bytes kTaggedCopies = 4 * kKiB;  // smaller ones carry parameters and results, which programs look at
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 constexpr int kCannotStart = 126;
@@ -97,7 +97,7 @@ class Command {
 Result<void> write_results(const SimExecArguments& arguments, const sim::Machine& machine,
                            const sim::remote::Broker& broker) {
   if (!arguments.hazards.empty()) {
-    auto written = base::write_file(arguments.hazards, hazards_json(machine.hazards(), broker.totals()));
+    auto written = base::write_file(arguments.hazards, sim::hazards_json(machine.hazards(), broker.totals()));
     if (!written) return written;
   }
   if (!arguments.trace.empty()) return base::write_file(arguments.trace, machine.trace());
@@ -124,7 +124,7 @@ int sim_exec_command(const SimExecArguments& arguments) {
   base::VirtualExecutor executor(base::VirtualOptions{.seed = *seed, .pace = arguments.real_time ? 1.0 : 0.0});
   sim::MachineOptions machine_options;
   machine_options.trace = !arguments.trace.empty();
-  if (arguments.tags) machine_options.tags_from = kTaggedCopies;
+  if (arguments.tags) machine_options.tags_from = sim::kTaggedCopies;
   machine_options.on_message = [](const std::string& line) { (void)complain(line, 0); };
   sim::Machine machine(executor, *seed, machine_options);
   machine.add_card(profile.value());

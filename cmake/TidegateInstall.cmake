@@ -9,7 +9,8 @@ endif()
 # The driver's face, in a folder of its own: beside other programs and libraries it would be everybody's driver.
 set(front_dir "${CMAKE_INSTALL_LIBDIR}/tidegate")
 if(TARGET tidegate_faces AND WIN32)
-  install(TARGETS tidegate_front_cuda tidegate_front_nvml tidegate_front_dxgi RUNTIME DESTINATION "${front_dir}")
+  install(TARGETS tidegate_front_cuda tidegate_front_nvml tidegate_front_dxgi tidegate_front_dxcore
+          RUNTIME DESTINATION "${front_dir}")
 elseif(TARGET tidegate_faces)
   install(TARGETS tidegate_front tidegate_front_cuda tidegate_front_nvml LIBRARY DESTINATION "${front_dir}")
   install(

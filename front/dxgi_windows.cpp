@@ -2,11 +2,11 @@
 //
 // One adapter per card that behaves as under Windows; nothing can be drawn or shown, and what would need that answers
 // DXGI_ERROR_UNSUPPORTED. Other interfaces are refused (E_NOINTERFACE). Objects are counted and thread-safe.
-#include <atomic>
 #include <new>
 
 #include <dxgi1_6.h>
 
+#include "front/com_object.h"
 #include "front/front.h"
 #include "sim/backend.h"
 
@@ -16,45 +16,14 @@ namespace {
 constexpr UINT kNvidia = 0x10DE;
 constexpr HRESULT kNothingToShow = DXGI_ERROR_UNSUPPORTED;
 
-// The methods that every object of DXGI has. `Interface` is the newest one; `known` says which ids mean it.
+// The methods that every object of DXGI has.
 template <typename Interface>
-class Object : public Interface {
+class Object : public ComObject<Interface> {
  public:
-  virtual ~Object() = default;
-
-  HRESULT STDMETHODCALLTYPE QueryInterface(REFIID id, void** object) final {
-    if (object == nullptr) return E_POINTER;
-    *object = nullptr;
-    if (!is(id)) return E_NOINTERFACE;
-    AddRef();
-    *object = static_cast<Interface*>(this);
-    return S_OK;
-  }
-  ULONG STDMETHODCALLTYPE AddRef() final { return ++count_; }
-  ULONG STDMETHODCALLTYPE Release() final {
-    const ULONG left = --count_;
-    if (left == 0) delete this;
-    return left;
-  }
   HRESULT STDMETHODCALLTYPE SetPrivateData(REFGUID, UINT, const void*) final { return E_NOTIMPL; }
   HRESULT STDMETHODCALLTYPE SetPrivateDataInterface(REFGUID, const IUnknown*) final { return E_NOTIMPL; }
   HRESULT STDMETHODCALLTYPE GetPrivateData(REFGUID, UINT*, void*) final { return DXGI_ERROR_NOT_FOUND; }
-
- protected:
-  virtual bool is(REFIID id) const = 0;
-
- private:
-  std::atomic<ULONG> count_{1};
 };
-
-// Hands out a new object and our own reference with it.
-template <typename Made>
-HRESULT give(Made* made, REFIID id, void** object) {
-  if (made == nullptr) return E_OUTOFMEMORY;
-  const HRESULT result = made->QueryInterface(id, object);
-  made->Release();
-  return result;
-}
 
 class Adapter final : public Object<IDXGIAdapter4> {
  public:
@@ -62,8 +31,6 @@ class Adapter final : public Object<IDXGIAdapter4> {
       : factory_(factory), card_(card), description_(description) {
     factory_->AddRef();
   }
-  ~Adapter() override { factory_->Release(); }
-
   HRESULT STDMETHODCALLTYPE GetParent(REFIID id, void** parent) override {
     return factory_->QueryInterface(id, parent);
   }
@@ -98,10 +65,10 @@ class Adapter final : public Object<IDXGIAdapter4> {
   void STDMETHODCALLTYPE UnregisterHardwareContentProtectionTeardownStatus(DWORD) override {}
 
  private:
+  ~Adapter() override { factory_->Release(); }
   bool is(REFIID id) const override {
-    return id == __uuidof(IUnknown) || id == __uuidof(IDXGIObject) || id == __uuidof(IDXGIAdapter) ||
-           id == __uuidof(IDXGIAdapter1) || id == __uuidof(IDXGIAdapter2) || id == __uuidof(IDXGIAdapter3) ||
-           id == __uuidof(IDXGIAdapter4);
+    return id == __uuidof(IDXGIObject) || id == __uuidof(IDXGIAdapter) || id == __uuidof(IDXGIAdapter1) ||
+           id == __uuidof(IDXGIAdapter2) || id == __uuidof(IDXGIAdapter3) || id == __uuidof(IDXGIAdapter4);
   }
   template <typename Desc>
   HRESULT describe(Desc* desc) const {
@@ -188,14 +155,9 @@ class Factory final : public Object<IDXGIFactory6> {
 
  private:
   bool is(REFIID id) const override {
-    return id == __uuidof(IUnknown) || id == __uuidof(IDXGIObject) || id == __uuidof(IDXGIFactory) ||
-           id == __uuidof(IDXGIFactory1) || id == __uuidof(IDXGIFactory2) || id == __uuidof(IDXGIFactory3) ||
-           id == __uuidof(IDXGIFactory4) || id == __uuidof(IDXGIFactory5) || id == __uuidof(IDXGIFactory6);
-  }
-  static HRESULT refuse(void** object, HRESULT result) {
-    if (object == nullptr) return DXGI_ERROR_INVALID_CALL;
-    *object = nullptr;
-    return result;
+    return id == __uuidof(IDXGIObject) || id == __uuidof(IDXGIFactory) || id == __uuidof(IDXGIFactory1) ||
+           id == __uuidof(IDXGIFactory2) || id == __uuidof(IDXGIFactory3) || id == __uuidof(IDXGIFactory4) ||
+           id == __uuidof(IDXGIFactory5) || id == __uuidof(IDXGIFactory6);
   }
   HRESULT adapter_at(UINT index, REFIID id, void** adapter) {
     sim::win::AdapterDescription description;

@@ -1,1 +1,1 @@
-// nvml.dll and dxgi.dll have no code: their exports are names of functions in nvcuda.dll.
+// nvml.dll, dxgi.dll and dxcore.dll have no code: their exports are names of functions in nvcuda.dll.

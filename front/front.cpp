@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 
 #include "front/choose_backend.h"
 #include "front/refusing.h"
@@ -54,6 +55,9 @@ State* open() {
   auto chosen = choose_backend();
   if (chosen) {
     state->backend = std::move(chosen).value();
+    (void)std::atexit([] {
+      if (sim::Backend* const ending = backend()) ending->at_exit();
+    });
     state->driver = &state->backend->driver();
     state->nvml = &state->backend->nvml();
     forked_driver.remember(*state->driver);

@@ -29,6 +29,9 @@ class Backend {
   virtual Result<const void*> map_bytes(cu::DevicePtr address, Bytes bytes) = 0;
   virtual void unmap_bytes(const void* mapped) = 0;
 
+  // The process ends: what is to be written then is written.
+  virtual void at_exit() {}
+
   // What Windows would answer this process (sim/windows_answers.h, which says more), where the world lies in it;
   // behind a broker nobody answers.
   virtual bool describe_adapter(int, win::AdapterDescription*) { return false; }

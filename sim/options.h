@@ -8,6 +8,9 @@
 
 namespace tidegate::sim {
 
+// MachineOptions::tags_from where content tags are asked for without saying more: below, bytes cost nothing.
+inline constexpr Bytes kTaggedCopies = 4 * kKiB;
+
 struct MachineOptions {
   // RACE, UNWRITTEN and exposures. Off, for big benchmarks: hits of H-4 and faults are still found, contents still
   // kept.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 namespace tidegate::base {
 
@@ -265,6 +266,40 @@ void VirtualExecutor::run_body(Thread& self, const std::function<void()>& body) 
   pending_ = 0;
   reschedule(self);  // hands the turn on and returns at once, because the thread is finished
   tls_executor = nullptr;
+}
+
+void VirtualExecutor::open_door() {
+  assert(threads_.size() == 1 && locks_held_ == 0);
+  threads_[0]->parked = true;
+  threads_[0]->ready_at = kNever;
+  tls_executor = previous_;
+}
+
+VirtualExecutor::Visit::Visit(VirtualExecutor& world) : world_(world) {
+  static std::atomic<std::uint64_t> next{1};
+  thread_local const std::uint64_t visitor = next.fetch_add(1, std::memory_order_relaxed);
+  world.door_.lock();
+  outer_ = std::exchange(tls_executor, &world);
+  Thread*& self = world.visitors_[visitor];
+  if (self == nullptr) {
+    world.threads_.push_back(std::make_unique<Thread>());
+    self = world.threads_.back().get();
+    self->index = world.next_thread_id_++;
+  }
+  self->parked = false;
+  self->ready_at = world.now_;
+  self->has_turn = true;
+  world.running_ = self;
+}
+
+VirtualExecutor::Visit::~Visit() {
+  Thread& self = *world_.running_;
+  if (world_.pending_ > 0) world_.flush_pending(self);
+  self.parked = true;
+  self.ready_at = kNever;
+  self.has_turn = false;
+  tls_executor = outer_;
+  world_.door_.unlock();
 }
 
 void VirtualExecutor::start(std::function<void()> body) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,6 +53,22 @@ class VirtualExecutor final : public Executor {
   // Runs each function on a virtual thread of its own, starting now; returns when all have returned. Virtual thread 0
   // only.
   void run_threads(std::vector<std::function<void()>> bodies);
+  // A thread that the world does not know takes part in it while this object lives: it is an activity then, always the
+  // same one. Others wait at the door, so time passes inside visits only. One thread that visits: same seed, same run.
+  class Visit {
+   public:
+    explicit Visit(VirtualExecutor& world);
+    ~Visit();
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    VirtualExecutor& world_;
+    VirtualExecutor* outer_;
+  };
+  // The constructing thread stops being an activity; from now on the world is visited. Without run_threads().
+  void open_door();
+
   // The world is part of a larger one. It must outlive the executor's use; null: no longer. With a pace, time that
   // passes outside passes here too.
   void set_outside(Outside* outside) { outside_ = outside; }
@@ -123,6 +140,8 @@ class VirtualExecutor final : public Executor {
   Nanos real_origin_ = 0;
   Outside* outside_ = nullptr;
   std::uint64_t next_thread_id_ = 1;
+  std::mutex door_;
+  std::map<std::uint64_t, Thread*> visitors_;
 };
 
 }  // namespace tidegate::base

@@ -69,6 +69,29 @@ void* Front::library_ = nullptr;
 using Outcome = test::CommandOutcome;
 using test::run_command;
 
+// The variables of a world in this process: seed, time, and what is written when it ends.
+TEST_F(Front, AWorldInVirtualTimeIsItsSeedsAlone) {
+  const test::TempFolder folder;
+  const auto run = [&](const std::string& variables) {
+    return run_command("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR
+                       "' TIDEGATE_CARD=rtx3050-6g-wddm TIDEGATE_SIM_TIME=virtual " +
+                       variables + " '" TIDEGATE_FRONT_PROGRAMS "/front_linked' 2>&1");
+  };
+  const auto trace_of = [&](const std::string& name) {
+    const std::string path = folder.path(name);
+    const Outcome outcome =
+        run("TIDEGATE_SIM_SEED=3 TIDEGATE_SIM_TRACE=" + path + " TIDEGATE_SIM_HAZARDS=" + path + ".json");
+    EXPECT_EQ(outcome.code, 0) << outcome.out;
+    EXPECT_THAT(test::read_file(path + ".json"), testing::HasSubstr("\"calls\""));
+    return test::read_file(path);
+  };
+  const std::string first = trace_of("first");
+  EXPECT_THAT(first, testing::HasSubstr("mem_alloc"));
+  EXPECT_EQ(first, trace_of("second"));
+  EXPECT_THAT(run("TIDEGATE_SIM_SEED=three").out, testing::HasSubstr("TIDEGATE_SIM_SEED=three: not a number"));
+  EXPECT_THAT(run("TIDEGATE_SIM_TIME=fast").out, testing::HasSubstr("neither real nor virtual"));
+}
+
 TEST_F(Front, ServesAProgramWhicheverWayItBinds) {
   for (const char* program : {"front_linked", "front_dlopen", "front_proc_address"}) {
     const Outcome outcome = run_command("LD_LIBRARY_PATH='" TIDEGATE_FRONT_DIR "' TIDEGATE_CARD=rtx3050-6g-linux '" +

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <windows.h>
 
+#include "front/dxcore_abi.h"
 #include "sim/windows_abi.h"
 #include "src/driver/cuda_abi.h"
 #include "src/driver/nvml_abi.h"
@@ -38,11 +39,13 @@ class Dlls : public testing::Test {
     nvml_ = load("nvml.dll");
     cuda_ = load("nvcuda.dll");
     dxgi_ = load("dxgi.dll");
+    dxcore_ = load("dxcore.dll");
   }
   void SetUp() override {
     ASSERT_NE(nvml_, nullptr) << "Windows error " << ::GetLastError();
     ASSERT_NE(cuda_, nullptr) << "Windows error " << ::GetLastError();
     ASSERT_NE(dxgi_, nullptr) << "Windows error " << ::GetLastError();
+    ASSERT_NE(dxcore_, nullptr) << "Windows error " << ::GetLastError();
     ASSERT_EQ(cuda<cu::Status(unsigned)>("cuInit")(0), cu::kSuccess);
     ASSERT_EQ(cuda<cu::Status(cu::Context*, cu::Device)>("cuDevicePrimaryCtxRetain")(&context_, 0), cu::kSuccess);
     ASSERT_EQ(cuda<cu::Status(cu::Context)>("cuCtxSetCurrent")(context_), cu::kSuccess);
@@ -68,6 +71,7 @@ class Dlls : public testing::Test {
   static inline HMODULE cuda_ = nullptr;
   static inline HMODULE nvml_ = nullptr;
   static inline HMODULE dxgi_ = nullptr;
+  static inline HMODULE dxcore_ = nullptr;
   cu::Context context_ = nullptr;
 };
 
@@ -141,6 +145,43 @@ TEST_F(Dlls, CudaDxgiAndNvmlTellOfOneMachine) {
 
   EXPECT_EQ(cuda<cu::Status(cu::DevicePtr)>("cuMemFree_v2")(memory), cu::kSuccess);
   adapter->Release();
+}
+
+TEST_F(Dlls, DxCoreAnswersAsDxgiDoes) {
+  namespace dx = front::dxcore;
+  LUID luid{};
+  unsigned nodes = 0;
+  ASSERT_EQ(
+      (cuda<cu::Status(char*, unsigned*, cu::Device)>("cuDeviceGetLuid")(reinterpret_cast<char*>(&luid), &nodes, 0)),
+      cu::kSuccess);
+  dx::AdapterFactory* factory = nullptr;
+  ASSERT_EQ((entry<HRESULT(REFIID, void**)>(dxcore_, "DXCoreCreateAdapterFactory")(dx::kAdapterFactoryId,
+                                                                                   reinterpret_cast<void**>(&factory))),
+            S_OK);
+  dx::AdapterList* list = nullptr;
+  ASSERT_EQ(factory->CreateAdapterList(0, nullptr, dx::kAdapterListId, reinterpret_cast<void**>(&list)), S_OK);
+  EXPECT_EQ(list->GetAdapterCount(), 1u);
+  dx::Adapter* core = nullptr;
+  EXPECT_NE(list->GetAdapter(1, dx::kAdapterId, reinterpret_cast<void**>(&core)), S_OK);
+  ASSERT_EQ(factory->GetAdapterByLuid(luid, dx::kAdapterId, reinterpret_cast<void**>(&core)), S_OK);
+  char name[64] = {};
+  EXPECT_EQ(core->GetProperty(dx::Property::kDriverDescription, sizeof name, name), S_OK);
+  EXPECT_STREQ(name, "NVIDIA GeForce RTX 3050");
+
+  const dx::NodeSegmentGroup which{0, 0};
+  DXGI_QUERY_VIDEO_MEMORY_INFO from_core{};
+  DXGI_QUERY_VIDEO_MEMORY_INFO from_dxgi{};
+  IDXGIAdapter3* adapter = adapter_of(dxgi_, luid);
+  EXPECT_EQ(adapter->SetVideoMemoryReservation(0, DXGI_MEMORY_SEGMENT_GROUP_LOCAL, 64 * kMiB), S_OK);
+  EXPECT_EQ(core->QueryState(dx::State::kAdapterMemoryBudget, sizeof which, &which, sizeof from_core, &from_core),
+            S_OK);
+  EXPECT_EQ(adapter->QueryVideoMemoryInfo(0, DXGI_MEMORY_SEGMENT_GROUP_LOCAL, &from_dxgi), S_OK);
+  EXPECT_EQ(from_core.CurrentReservation, 64 * kMiB);
+  EXPECT_EQ(std::memcmp(&from_core, &from_dxgi, sizeof from_core), 0);
+  adapter->Release();
+  core->Release();
+  list->Release();
+  factory->Release();
 }
 
 // As Detours and its like do: a jump over the function's first bytes, which leads to the hook.
