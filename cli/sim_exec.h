@@ -19,7 +19,8 @@ struct SimExecArguments {
   std::string trace;
   bool real_time = false;
   bool stats = false;
-  bool tags = false;  // copies carry content tags
+  bool tags = false;        // copies carry content tags
+  bool in_process = false;  // a world in each process rather than one behind a broker
   std::vector<std::string> command;
 };
 

@@ -63,6 +63,29 @@ std::map<std::string, std::string> environment(const std::string& socket_name) {
   return changes;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// The command with a card of its own (docs/front.md), in this process's place. Answers where it cannot start.
+int exec_in_process(const SimExecArguments& arguments) {
+  if (arguments.real_time || arguments.stats) {
+    return complain("--in-process goes without --stats and --real-time, which need the broker", kBadUsage);
+  }
+  std::map<std::string, std::string> changes = environment("");
+  changes["TIDEGATE_CARD"] = arguments.card;
+  changes["TIDEGATE_CARD_SET"] = joined(arguments.changes);
+  changes["TIDEGATE_SIM_SEED"] = arguments.seed;
+  changes["TIDEGATE_SIM_TIME"] = "virtual";
+  changes["TIDEGATE_SIM_TAGS"] = arguments.tags ? "1" : "";
+  changes["TIDEGATE_SIM_HAZARDS"] = arguments.hazards;
+  changes["TIDEGATE_SIM_TRACE"] = arguments.trace;
+  const Error error = base::become_program(arguments.command, changes);
+  return complain(error.message, error.code == Errc::kNotFound ? kNoSuchProgram : kCannotStart);
+}
+
 // The command as a child: its end, and the signals that are for it.
 class Command {
  public:
@@ -119,6 +142,7 @@ int sim_exec_command(const SimExecArguments& arguments) {
     if (path.empty()) continue;
     if (auto fine = base::can_write_file(path); !fine) return complain(fine.error().message, kBadUsage);
   }
+  if (arguments.in_process) return exec_in_process(arguments);
 
   Command command;
   base::VirtualExecutor executor(base::VirtualOptions{.seed = *seed, .pace = arguments.real_time ? 1.0 : 0.0});

@@ -48,11 +48,11 @@ foreach(entry IN LISTS entries)
   if(NOT IS_DIRECTORY "${entry}" OR name STREQUAL "support" OR NOT sources)
     continue()
   endif()
-  if(name MATCHES "^(front|golden)$" AND NOT TARGET tidegate_faces)
+  if(name MATCHES "^(front|golden|trial)$" AND NOT TARGET tidegate_faces)
     continue()
   endif()
   # Some are of one system: those with the broker's processes, and with the driver's libraries of that system.
-  if(WIN32 AND name MATCHES "^(broker|front|golden)$" OR NOT WIN32 AND name STREQUAL "windows")
+  if(WIN32 AND name MATCHES "^(broker|front|golden|trial)$" OR NOT WIN32 AND name STREQUAL "windows")
     continue()
   endif()
 
@@ -97,6 +97,11 @@ foreach(entry IN LISTS entries)
 
   if(name STREQUAL "broker")
     include(TidegateBrokerPrograms)
+  endif()
+  if(name STREQUAL "trial")
+    target_sources(test_trial PRIVATE "${PROJECT_SOURCE_DIR}/bench/trial/needs.cpp")
+    target_compile_definitions(test_trial PRIVATE "TIDEGATE_AIMDO_HOST=\"${PROJECT_BINARY_DIR}/bin/bench/aimdo_host\"")
+    add_dependencies(test_trial aimdo_host tidegate_faces)
   endif()
   if(name STREQUAL "golden")
     include(TidegateGoldenPrograms)
@@ -145,4 +150,11 @@ if(TARGET tidegate_faces)
   add_test(NAME front.Wheels COMMAND "${PROJECT_SOURCE_DIR}/tests/front/wheels.sh" "${PROJECT_BINARY_DIR}/lib")
   set_tests_properties(front.Wheels PROPERTIES LABELS "front;program;network" SKIP_RETURN_CODE 77
                                                TIMEOUT ${TIDEGATE_TEST_TIMEOUT})
+  # Each contestant of docs/aimdo-on-trial.md through one pass of each step.
+  if(TARGET tidegate_cli AND UNIX)
+    add_test(NAME trial.Wheels COMMAND "${PROJECT_SOURCE_DIR}/tools/aimdo_trial.py" --seeds 1 --passes 1 --build
+                                       "${PROJECT_BINARY_DIR}" --out "${PROJECT_BINARY_DIR}/aimdo-trial.json")
+    set_tests_properties(trial.Wheels PROPERTIES LABELS "trial;program;network" SKIP_RETURN_CODE 77
+                                                 TIMEOUT ${TIDEGATE_TEST_TIMEOUT})
+  endif()
 endif()

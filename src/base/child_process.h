@@ -36,6 +36,9 @@ class SignalFile {
 // kNotFound (there is no such program), kIo (it cannot be started), each in one line.
 Result<int> spawn_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& changes);
 
+// The same in this process's place: returns only with the error.
+Error become_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& changes);
+
 // A child that has ended: its pid and what the shell would call its status. Never waits.
 struct Ended {
   int pid = 0;

@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include <spawn.h>
@@ -70,6 +71,18 @@ Result<int> spawn_program(const std::vector<std::string>& words, const std::map<
       ::posix_spawnp(&pid, words[0].c_str(), nullptr, &attributes, pointers(words).data(), pointers(variables).data());
   posix_spawnattr_destroy(&attributes);
   if (fault == 0) return static_cast<int>(pid);
+  return Error{fault == ENOENT ? Errc::kNotFound : Errc::kIo, words[0] + ": " + std::strerror(fault)};
+}
+
+Error become_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& changes) {
+  for (const auto& [name, value] : changes) {
+    (void)::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): nothing else runs any more
+  }
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));  // the call's own type
+  pointers.push_back(nullptr);
+  (void)::execvp(pointers[0], pointers.data());
+  const int fault = errno;
   return Error{fault == ENOENT ? Errc::kNotFound : Errc::kIo, words[0] + ": " + std::strerror(fault)};
 }
 

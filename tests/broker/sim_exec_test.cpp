@@ -106,6 +106,13 @@ TEST(SimExec, WritesTheHazardsOfACommandThatFails) {
   EXPECT_EQ(written.find("\"bytes_to_card\": 0,"), std::string::npos) << written;
 }
 
+TEST(SimExec, InProcessSaysWhatItCannotDo) {
+  EXPECT_EQ(sim_exec("--in-process --stats", "true").status, 2);
+  EXPECT_EQ(sim_exec("--in-process", "no-such-program-of-tidegate").status, 127);
+  const Outcome outcome = sim_exec("--in-process", client("exit 7"));
+  EXPECT_EQ(outcome.status, 7) << outcome.output;
+}
+
 TEST(SimExec, ServesInRealTimeToo) { EXPECT_EQ(sim_exec("--real-time", client("work 1")).status, 0); }
 
 TEST(SimExec, PassesSignalsOn) {
