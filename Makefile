@@ -19,6 +19,9 @@ deps-test: ## the same, with GoogleTest and Google Benchmark
 deps-lint: ## the same, with clang 14, clang-format and clang-tidy
 	@tools/deps.sh build test lint
 
+deps-windows: ## install mingw-w64, Wine and GoogleTest's source
+	@tools/deps.sh build windows
+
 run: deps ## build, then run an example workflow on the simulated card
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --parallel $(JOBS) --target tidegate_cli
@@ -34,6 +37,10 @@ test: build ## all tests, then those of them that sanitizers watch
 	@tools/test.sh build
 	@tools/sanitize.sh asan
 	@tools/sanitize.sh tsan threads
+
+windows: ## programs and DLLs for Windows, by mingw-w64, and some tests of them under Wine
+	@$(MAKE) deps-windows || true
+	@tools/windows.sh
 
 bench: build ## all benchmarks
 	@tools/bench.sh
@@ -61,4 +68,4 @@ nightly: deps-test ## long runs: TIDEGATE_NIGHTLY=1, every test under every sani
 	@tools/nightly.sh
 
 clean: ## remove the build folders
-	rm -rf build build-debug build-nightly build-clang build-asan build-ubsan build-tsan
+	rm -rf build build-debug build-nightly build-clang build-mingw build-asan build-ubsan build-tsan

@@ -133,7 +133,10 @@ Result<void> Runner::decide_budget() {
     record_.budget_source = "as asked";
     return {};
   }
-  const auto reading = share::read_driver_free(driver_);
+  // A simulated card answers as on the system that it plays, not as on this one.
+  const bool wddm = chosen_.sim != nullptr ? chosen_.sim->profile().managed_by_windows()
+                                           : share::kThisPlatform == share::Platform::kWindows;
+  const auto reading = share::read_driver_free(driver_, wddm ? share::Platform::kWindows : share::Platform::kLinux);
   if (!reading) return reading.error();
   const Bytes allowance = standing_allowance(chosen_.card->total_bytes());
   const Bytes free_bytes = reading.value().bytes;

@@ -54,8 +54,8 @@ foreach(entry IN LISTS entries)
   if(name MATCHES "^(front|golden|trial)$" AND NOT TARGET tidegate_faces)
     continue()
   endif()
-  # Some are of one system: those with the broker's processes, and with the driver's libraries of that system.
-  if(WIN32 AND name MATCHES "^(broker|front|golden|trial)$" OR NOT WIN32 AND name STREQUAL "windows")
+  # Some are of one system: those that start programs or have a broker, and those with the driver's libraries of that one.
+  if(WIN32 AND name MATCHES "^(broker|cli|front|golden|trial)$" OR NOT WIN32 AND name STREQUAL "windows")
     continue()
   endif()
 
@@ -139,6 +139,8 @@ endforeach()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${label_file}")
 endforeach()
+
+include(TidegateTracePrograms)
 
 # A real model from PyPI, where that can be reached; skipped by name elsewhere.
 if(TARGET tidegate_cli AND UNIX)
