@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/trial/card_clock.h"
@@ -28,6 +30,13 @@ void log_line(int level, const char* line) {
   if (log_aloud) std::fputs(line, stderr);
   static constexpr std::array<const char*, 8> kNames{"all",  "critical", "error",   "warning",
                                                      "info", "debug",    "verbose", "vverbose"};
+  // What decided a look at the card's memory, in the library's own words.
+  static constexpr std::string_view kDecided = "prevailing method ";
+  const std::string_view text = line;
+  if (const std::size_t at = text.find(kDecided); at != std::string_view::npos) {
+    const std::string_view method = text.substr(at + kDecided.size());
+    ++log_tally->said["decided by " + std::string(method.substr(0, method.find_first_of("\r\n")))];
+  }
   const auto index = static_cast<std::size_t>(std::clamp(level, 0, static_cast<int>(kNames.size()) - 1));
   ++log_tally->said[kNames[index]];
 }

@@ -24,6 +24,7 @@ namespace tidegate::trial {
 void give_card_clock(const std::string&) {}  // gettimeofday() below is found by name
 
 void set_card_clock() {
+  if (keep_wall_clock) return;
   if (const Now now = sim_now()) card_time = now();
 }
 

@@ -54,6 +54,7 @@ void give_card_clock(const std::string& library) {
 }
 
 void set_card_clock() {
+  if (keep_wall_clock) return;
   if (const Now now = sim_now()) card_time = now();
 }
 

@@ -28,6 +28,7 @@ struct Arguments {
   std::uint32_t passes = 0;
   bool no_graph = false;
   bool log = false;
+  bool wall_clock = false;
   std::string simulate;
   std::uint64_t seed = 1;
   std::string hazards;
@@ -102,6 +103,7 @@ nlohmann::ordered_json run_on_driver(const Arguments& arguments, const Needs& ne
   auto card = open_cuda_card(0);
   if (!card) fail("the card", card.error().message.c_str());
   Gpu gpu(std::move(card).value());
+  keep_wall_clock = arguments.wall_clock;
   set_card_clock();
   auto said = run_workflow(arguments, needs, gpu);
   said["card_seconds"] = card_seconds();
@@ -149,6 +151,8 @@ int main(int argc, char** argv) {
   app.add_option("--passes", arguments.passes, "At most so many passes of each step; 0: all");
   app.add_option("--tflops", arguments.tera_flops, "The card's rate for the workflow's FLOPs")->capture_default_str();
   app.add_flag("--no-graph", arguments.no_graph, "As ComfyUI's --disable-comfy-compiler");
+  app.add_flag("--wall-clock", arguments.wall_clock,
+               "The library reads the clock of the wall, not the simulated card's: its readings of the card are stale");
   app.add_flag("--log", arguments.log, "The library's log on stderr");
   app.add_option("--simulate", arguments.simulate,
                  "A simulated card (a profile's name) of this program's own; for contestants that are no library");
