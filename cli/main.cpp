@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/card_commands.h"
 #include "cli/inspect_command.h"
 #include "cli/load_command.h"
 #include "cli/run_command.h"
@@ -36,6 +37,12 @@ int main(int argc, char** argv) {
 
   tidegate::cli::SimRulesArguments sim_rules;
   CLI::App* sim_rules_app = tidegate::cli::add_sim_rules_command(*sim_exec_app->get_parent(), sim_rules);
+  tidegate::cli::ProbeArguments probe;
+  CLI::App* probe_app = tidegate::cli::add_probe_command(app, probe);
+  tidegate::cli::StatusArguments status;
+  CLI::App* status_app = tidegate::cli::add_status_command(app, status);
+  tidegate::cli::HoldArguments hold;
+  CLI::App* hold_app = tidegate::cli::add_hold_command(app, hold);
 
   try {
     app.parse(argc, argv);
@@ -52,6 +59,9 @@ int main(int argc, char** argv) {
   if (run_app->parsed()) return tidegate::cli::run_command(run);
   if (inspect_app->parsed()) return tidegate::cli::inspect_command(inspect);
   if (load_app->parsed()) return tidegate::cli::load_command(load);
+  if (probe_app->parsed()) return tidegate::cli::probe_command(probe);
+  if (status_app->parsed()) return tidegate::cli::status_command(status);
+  if (hold_app->parsed()) return tidegate::cli::hold_command(hold);
   if (sim_exec_app->parsed()) return tidegate::cli::sim_exec_command(sim_exec);
   if (sim_rules_app->parsed()) return tidegate::cli::sim_rules_command(sim_rules);
   return kBadUsage;

@@ -12,7 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/quantities.h"
 #include "src/base/system_info.h"
-#include "src/share/truth.h"
+#include "src/share/sensor.h"
 
 namespace tidegate::cli {
 namespace {
@@ -134,12 +134,12 @@ Result<void> Runner::decide_budget() {
     return {};
   }
   // A simulated card answers as on the system that it plays, not as on this one.
-  const bool wddm = chosen_.sim != nullptr ? chosen_.sim->profile().managed_by_windows()
-                                           : share::kThisPlatform == share::Platform::kWindows;
-  const auto reading = share::read_driver_free(driver_, wddm ? share::Platform::kWindows : share::Platform::kLinux);
+  const bool windows = chosen_.sim != nullptr && chosen_.sim->profile().managed_by_windows();
+  const std::string kernel = chosen_.sim != nullptr ? std::string("simulated") : base::kernel_release();
+  const auto reading = share::driver_sensor(driver_, share::blindness_prior(windows, false, kernel))->read();
   if (!reading) return reading.error();
   const Bytes allowance = standing_allowance(chosen_.card->total_bytes());
-  const Bytes free_bytes = reading.value().bytes;
+  const Bytes free_bytes = reading.value().free;
   if (free_bytes <= allowance) {
     return Error{Errc::kBelowFloor,
                  fmt::format("the card has {} free, and a standing allowance of {} is kept for others: name a budget "
@@ -147,8 +147,8 @@ Result<void> Runner::decide_budget() {
                              format_size(free_bytes), format_size(allowance))};
   }
   record_.budget = static_cast<Bytes>(static_cast<double>(free_bytes - allowance) * record_.scale);
-  record_.budget_source = fmt::format("{} free by {}, less a standing allowance of {}", format_size(free_bytes),
-                                      reading.value().source, format_size(allowance));
+  record_.budget_source = fmt::format("{} free by cuMemGetInfo ({}), less a standing allowance of {}",
+                                      format_size(free_bytes), reading.value().why, format_size(allowance));
   if (record_.scale < 1) record_.budget_source += fmt::format(", times the scale {}", record_.scale);
   return {};
 }

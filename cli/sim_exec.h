@@ -19,6 +19,7 @@ struct SimExecArguments {
   std::string trace;
   bool real_time = false;
   bool stats = false;
+  std::string foreign;      // a size that another program holds all the time; empty: none
   bool tags = false;        // copies carry content tags
   bool in_process = false;  // a world in each process rather than one behind a broker
   std::vector<std::string> command;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "cli/quantities.h"
 #include "cli/sim_exec.h"
 #include "cli/sim_report.h"
 #include "sim/hazards_json.h"
@@ -152,6 +153,13 @@ int sim_exec_command(const SimExecArguments& arguments) {
   machine_options.on_message = [](const std::string& line) { (void)complain(line, 0); };
   sim::Machine machine(executor, *seed, machine_options);
   machine.add_card(profile.value());
+  if (!arguments.foreign.empty()) {
+    const auto size = parse_size(arguments.foreign);
+    if (!size) return complain("--foreign " + arguments.foreign + ": " + size.error().message, kBadUsage);
+    if (!machine.start_process("foreign").hold(0, size.value())) {
+      return complain("--foreign " + arguments.foreign + ": the card has not so much", kBadUsage);
+    }
+  }
 
   sim::remote::BrokerOptions options;
   options.follow_descendants = !arguments.real_time;

@@ -16,6 +16,7 @@ CLI::App* add_sim_exec_command(CLI::App& app, SimExecArguments& arguments) {
   exec->add_option("--hazards", arguments.hazards, "Writes what went wrong unnoticed to this file, as JSON");
   exec->add_option("--trace", arguments.trace, "Writes every call and operation to this file, as text");
   exec->add_flag("--real-time", arguments.real_time, "The card takes as long as the real one; not repeatable");
+  exec->add_option("--foreign", arguments.foreign, "What a desktop or another program holds of the card all the time");
   exec->add_flag("--tags", arguments.tags,
                  "Copies to the card of 4 KiB and more bring a tag in place of bytes: host memory is not read, what is "
                  "copied back is zeros, and worlds of any size cost little");

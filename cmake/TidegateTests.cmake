@@ -51,11 +51,11 @@ foreach(entry IN LISTS entries)
   if(NOT IS_DIRECTORY "${entry}" OR name STREQUAL "support" OR NOT sources)
     continue()
   endif()
-  if(name MATCHES "^(front|golden|trial)$" AND NOT TARGET tidegate_faces)
+  if(name MATCHES "^(front|golden|probe|trial)$" AND NOT TARGET tidegate_faces)
     continue()
   endif()
   # Some are of one system: those that start programs or have a broker, and those with the driver's libraries of that one.
-  if(WIN32 AND name MATCHES "^(broker|cli|front|golden|trial)$" OR NOT WIN32 AND name STREQUAL "windows")
+  if(WIN32 AND name MATCHES "^(broker|cli|front|golden|probe|trial)$" OR NOT WIN32 AND name STREQUAL "windows")
     continue()
   endif()
 
@@ -108,6 +108,9 @@ foreach(entry IN LISTS entries)
   endif()
   if(name STREQUAL "golden")
     include(TidegateGoldenPrograms)
+  endif()
+  if(name STREQUAL "probe")
+    add_dependencies(test_probe tidegate_faces)
   endif()
 
   # Tests that start the program or load the library find them up to date.

@@ -32,8 +32,7 @@ class Backend {
   // The process ends: what is to be written then is written.
   virtual void at_exit() {}
 
-  // What Windows would answer this process (sim/windows_answers.h, which says more), where the world lies in it;
-  // behind a broker nobody answers.
+  // What Windows would answer this process (sim/windows_answers.h, which says more); by default nobody answers.
   virtual bool describe_adapter(int, win::AdapterDescription*) { return false; }
   virtual win::HResult query_video_memory_info(int, std::uint32_t, win::SegmentGroup, win::QueryVideoMemoryInfo*) {
     return win::kUnsupported;

@@ -7,9 +7,11 @@
 #include <string>
 
 #include "sim/process.h"
-#include "sim/windows_abi.h"
+#include "src/driver/windows_abi.h"
 
 namespace tidegate::sim::win {
+
+using namespace tidegate::win;  // NOLINT: the layouts, which sensors read too
 
 // The adapter's number that DXGI, D3DKMT and CUDA (cuDeviceGetLuid) agree on.
 Luid luid_of(int card);

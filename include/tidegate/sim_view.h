@@ -26,7 +26,7 @@ int64_t tidegate_sim_now(void);
 /* What Windows would answer this process about the card's video memory, in its own layouts (x64), for programs that
  * read it through function pointers: a D3DKMT_QUERYSTATISTICS, whose process is 0 for the caller (an NTSTATUS comes
  * back), and a DXGI_QUERY_VIDEO_MEMORY_INFO of the adapter with the given number, counted from 0 (an HRESULT). Cards
- * that do not behave as under Windows refuse. Not under `tidegate sim exec`. Any thread. */
+ * that do not behave as under Windows refuse. Any thread. */
 int32_t tidegate_sim_query_statistics(void* query);
 int32_t tidegate_sim_query_video_memory_info(uint32_t adapter, uint32_t node, uint32_t segment_group, void* info);
 

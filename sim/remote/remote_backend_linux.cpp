@@ -71,7 +71,60 @@ class RemoteBackend final : public Backend {
     views_.erase(view);
   }
 
+  bool describe_adapter(int card, win::AdapterDescription* description) override {
+    remote::Writer request = ask(remote::WindowsCall::kDescribeAdapter);
+    request.put(card);
+    bool there = false;
+    const bool answered = answer(request, [&](remote::Reader& in) {
+      there = in.get<unsigned char>() != 0;
+      *description = {in.get_text(), in.get<win::Luid>(), in.get<Bytes>(), in.get<Bytes>()};
+    });
+    return answered && there;
+  }
+  win::HResult query_video_memory_info(int card, std::uint32_t node, win::SegmentGroup group,
+                                       win::QueryVideoMemoryInfo* info) override {
+    if (info == nullptr) return win::kInvalidCall;
+    remote::Writer request = ask(remote::WindowsCall::kQueryVideoMemoryInfo);
+    request.put(card);
+    request.put(node);
+    request.put(group);
+    win::HResult result = win::kUnsupported;
+    const bool answered = answer(request, [&](remote::Reader& in) {
+      result = in.get<win::HResult>();
+      if (result == win::kOk) *info = in.get<win::QueryVideoMemoryInfo>();
+    });
+    return answered ? result : win::kUnsupported;
+  }
+  win::NtStatus query_statistics(win::QueryStatistics* query) override {
+    if (query == nullptr) return win::kStatusInvalidParameter;
+    remote::Writer request = ask(remote::WindowsCall::kQueryStatistics);
+    request.put(*query);
+    win::NtStatus result = win::kStatusNotSupported;
+    const bool answered = answer(request, [&](remote::Reader& in) {
+      result = in.get<win::NtStatus>();
+      if (result == win::kStatusSuccess) *query = in.get<win::QueryStatistics>();
+    });
+    return answered ? result : win::kStatusNotSupported;
+  }
+
  private:
+  static remote::Writer ask(remote::WindowsCall call) {
+    remote::Writer request;
+    request.put(remote::Table::kWindows);
+    request.put(call);
+    return request;
+  }
+  // False: nobody answers, or not in full.
+  template <typename Take>
+  bool answer(const remote::Writer& request, Take&& take) {
+    const std::shared_ptr<remote::Connection> connection = link_.get();
+    std::vector<unsigned char> reply;
+    if (connection == nullptr || !connection->call(request, reply)) return false;
+    remote::Reader in(reply.data(), reply.size());
+    take(in);
+    return in.ok();
+  }
+
   remote::Link link_;
   remote::RemoteDriver driver_{link_};
   remote::RemoteNvml nvml_{link_};

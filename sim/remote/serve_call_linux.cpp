@@ -1,6 +1,7 @@
 #include "sim/remote/marshal.h"
 #include "sim/remote/peer_host.h"
 #include "sim/remote/serve_call.h"
+#include "sim/windows_answers.h"
 
 namespace tidegate::sim::remote {
 
@@ -195,6 +196,36 @@ bool share_bytes(Machine& machine, Process& process, Reader& in, Writer& out, in
   return true;
 }
 
+bool ask_windows(Process& process, Reader& in, Writer& out) {
+  const auto call = in.get<WindowsCall>();
+  if (call == WindowsCall::kQueryStatistics) {
+    auto query = in.get<win::QueryStatistics>();
+    if (!in.ok()) return false;
+    out.put(win::query_statistics(process, &query));
+    out.put(query);
+    return true;
+  }
+  const int card = in.get<int>();
+  if (call == WindowsCall::kDescribeAdapter) {
+    if (!in.ok()) return false;
+    win::AdapterDescription description;
+    out.put(static_cast<unsigned char>(win::describe_adapter(process, card, &description)));
+    out.put_text(description.name);
+    out.put(description.luid);
+    out.put(description.dedicated);
+    out.put(description.shared);
+    return true;
+  }
+  if (call != WindowsCall::kQueryVideoMemoryInfo) return false;
+  const auto node = in.get<std::uint32_t>();
+  const auto group = in.get<win::SegmentGroup>();
+  if (!in.ok()) return false;
+  win::QueryVideoMemoryInfo info{};
+  out.put(win::query_video_memory_info(process, card, node, group, &info));
+  out.put(info);
+  return true;
+}
+
 }  // namespace
 
 bool serve_call(Machine& machine, Process& process, const std::vector<unsigned char>& request,
@@ -208,6 +239,8 @@ bool serve_call(Machine& machine, Process& process, const std::vector<unsigned c
     understood = welcome(process, in, out);
   } else if (table == Table::kBytes) {
     understood = share_bytes(machine, process, in, out, file);
+  } else if (table == Table::kWindows) {
+    understood = ask_windows(process, in, out);
   } else if (table == Table::kTime) {
     out.put(machine.now());
     understood = in.ok();

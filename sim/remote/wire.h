@@ -74,6 +74,9 @@ class Reader {
 inline constexpr std::uint32_t kProtocol = 1;
 
 // What a request is about: the first word of it.
-enum class Table : std::uint32_t { kHello, kCuda, kNvml, kBytes, kTime };
+enum class Table : std::uint32_t { kHello, kCuda, kNvml, kBytes, kTime, kWindows };
+
+// Of Table::kWindows: the second word.
+enum class WindowsCall : std::uint32_t { kDescribeAdapter, kQueryVideoMemoryInfo, kQueryStatistics };
 
 }  // namespace tidegate::sim::remote

@@ -19,6 +19,9 @@ HostMemory available_host_memory();
 // The most resident memory that this process ever had; 0: unknown.
 Bytes peak_resident_bytes();
 
+// The kernel's release as uname tells it ("5.15.90.1-microsoft-standard-WSL2"); "Windows" on Windows.
+std::string kernel_release();
+
 // This process, as the system numbers it.
 int process_id();
 

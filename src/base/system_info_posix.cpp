@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "src/base/system_info.h"
@@ -83,6 +84,11 @@ HostMemory available_host_memory() {
 Bytes peak_resident_bytes() {
   const auto kib = read_keyed("/proc/self/status", "VmHWM:");
   return kib ? *kib * kKiB : 0;
+}
+
+std::string kernel_release() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.release : "";
 }
 
 int process_id() { return ::getpid(); }

@@ -14,6 +14,8 @@ HostMemory available_host_memory() {
 
 Bytes peak_resident_bytes() { return 0; }
 
+std::string kernel_release() { return "Windows"; }
+
 int process_id() { return static_cast<int>(::GetCurrentProcessId()); }
 
 bool is_terminal(std::FILE* stream) { return ::_isatty(::_fileno(stream)) != 0; }

@@ -20,6 +20,12 @@ struct LoadOptions {
 // kNoDriver with the loader's own words.
 Result<SymbolResolver> open_library(const std::string& name);
 
+// The same for a library that this process has loaded already; never loads one. Errors: kNotFound.
+Result<SymbolResolver> find_loaded_library(const std::string& name);
+
+// The library that stands behind Tidegate's own libcuda.so.1; on Windows nvcuda.dll itself.
+const char* front_library_name();
+
 // The default names, by platform.
 const char* cuda_library_name();
 const char* nvml_library_name();

@@ -15,6 +15,14 @@ Result<SymbolResolver> open_library(const std::string& name) {
       [handle](const char* symbol) { return reinterpret_cast<void*>(::GetProcAddress(handle, symbol)); });
 }
 
+Result<SymbolResolver> find_loaded_library(const std::string& name) {
+  const HMODULE handle = ::GetModuleHandleA(name.c_str());
+  if (handle == nullptr) return Error{Errc::kNotFound, name + " is not loaded"};
+  return SymbolResolver(
+      [handle](const char* symbol) { return reinterpret_cast<void*>(::GetProcAddress(handle, symbol)); });
+}
+
+const char* front_library_name() { return "nvcuda.dll"; }
 const char* cuda_library_name() { return "nvcuda.dll"; }
 const char* nvml_library_name() { return "nvml.dll"; }
 

@@ -10,9 +10,9 @@
 #include <windows.h>
 
 #include "front/dxcore_abi.h"
-#include "sim/windows_abi.h"
 #include "src/driver/cuda_abi.h"
 #include "src/driver/nvml_abi.h"
+#include "src/driver/windows_abi.h"
 #include "tidegate/bytes.h"
 
 namespace tidegate {

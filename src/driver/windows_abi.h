@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tidegate::sim::win {
+namespace tidegate::win {
 
 using HResult = std::int32_t;
 using NtStatus = std::int32_t;
@@ -108,4 +108,4 @@ struct ProcessSegmentInformation {
 };
 static_assert(sizeof(ProcessSegmentInformation) == 216);
 
-}  // namespace tidegate::sim::win
+}  // namespace tidegate::win
