@@ -11,7 +11,8 @@ namespace {
 Error system_error(const std::string& where) {
   const DWORD code = ::GetLastError();
   const bool missing = code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
-  return {missing ? Errc::kNotFound : Errc::kIo, where + ": error " + std::to_string(code)};
+  if (missing) return {Errc::kNotFound, where + ": there is no such file"};
+  return {Errc::kIo, where + ": Windows error " + std::to_string(code)};
 }
 
 HANDLE handle_of(long long number) { return reinterpret_cast<HANDLE>(number); }

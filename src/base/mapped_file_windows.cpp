@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <utility>
 
 #include <windows.h>
@@ -11,14 +10,15 @@ namespace {
 Error system_error(const std::string& path) {
   const DWORD code = ::GetLastError();
   const bool missing = code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
-  return {missing ? Errc::kNotFound : Errc::kIo, path + ": Windows error " + std::to_string(code)};
+  if (missing) return {Errc::kNotFound, path + ": there is no such file"};
+  return {Errc::kIo, path + ": Windows error " + std::to_string(code)};
 }
 
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const std::wstring wide = std::filesystem::u8path(path).wstring();
-  const HANDLE file = ::CreateFileW(wide.c_str(), GENERIC_READ, FILE_SHARE_READ, nullptr, OPEN_EXISTING,
+  // A name as the program was given it, in the system's code page, as fopen() takes it.
+  const HANDLE file = ::CreateFileA(path.c_str(), GENERIC_READ, FILE_SHARE_READ, nullptr, OPEN_EXISTING,
                                     FILE_ATTRIBUTE_NORMAL, nullptr);
   if (file == INVALID_HANDLE_VALUE) return system_error(path);
   LARGE_INTEGER size{};

@@ -1,5 +1,7 @@
 #include <io.h>
 #include <windows.h>
+// After windows.h, which it needs.
+#include <psapi.h>
 
 #include "src/base/system_info.h"
 
@@ -12,7 +14,11 @@ HostMemory available_host_memory() {
   return {status.ullAvailPhys, "GlobalMemoryStatusEx"};
 }
 
-Bytes peak_resident_bytes() { return 0; }
+Bytes peak_resident_bytes() {
+  PROCESS_MEMORY_COUNTERS counters{};
+  if (::K32GetProcessMemoryInfo(::GetCurrentProcess(), &counters, sizeof counters) == 0) return 0;
+  return counters.PeakWorkingSetSize;
+}
 
 std::string kernel_release() { return "Windows"; }
 
