@@ -10,7 +10,7 @@ build=build-mingw
 command -v x86_64-w64-mingw32-g++-posix >/dev/null 2>&1 ||
   { echo "windows: skipped, there is no mingw-w64 (tools/deps.sh windows)"; exit 0; }
 cmake --preset mingw -DTIDEGATE_REQUIRE_TESTS=ON >/dev/null
-tests=(test_windows test_driver test_regress test_property)
+tests=(test_windows test_wddm test_driver test_regress test_property)
 cmake --build $build --parallel "$JOBS" --target tidegate_cli tidegate_faces same_trace "${tests[@]}"
 
 TIDEGATE_WINE=$(command -v wine64 || true)
