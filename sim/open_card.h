@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "sim/demotion.h"
 #include "sim/machine.h"
 #include "src/base/virtual_executor.h"
 #include "tidegate/card.h"
@@ -31,6 +32,8 @@ class SimCard final : public tidegate::Card {
   int device() const override { return 0; }
   Bytes total_bytes() const override { return profile_.cuda_total(); }
   Result<void> make_current() override;
+  bool paged_by_system() const override { return profile_.managed_by_windows(); }
+  std::optional<Demotion> demotion() override { return sim::demotion(process_); }
 
   const Profile& profile() const { return profile_; }
   base::VirtualExecutor& virtual_executor() { return executor_; }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tidegate/bytes.h"
@@ -17,6 +18,12 @@ namespace base {
 class Executor;
 }
 
+// Memory of one process that its system pages.
+struct Demotion {
+  Bytes demoted = 0;  // should be in VRAM and is not (D3DKMT: PROCESS_SEGMENT_GROUP, Demoted)
+  Bytes evicted = 0;  // was ever moved out; only grows (D3DKMT: PROCESS_ADAPTER, TotalBytesEvictedFromProcess)
+};
+
 // Owns what it was opened with. Outlives every Pager made on it. Thread-safe after open.
 class Card {
  public:
@@ -27,6 +34,13 @@ class Card {
   virtual bool simulated() const = 0;
   virtual int device() const = 0;         // the driver's ordinal
   virtual Bytes total_bytes() const = 0;  // what the driver lets a process use, all processes together
+
+  // Whether the system may page this process's device memory out behind the program's back (WDDM does): how frames
+  // leave depends on it (I2).
+  virtual bool paged_by_system() const { return false; }
+  // What the system has taken out of VRAM of this process; nothing where it does not tell. Takes microseconds and
+  // submits nothing.
+  virtual std::optional<Demotion> demotion() { return std::nullopt; }
 
   // Makes the card's context current on the calling thread: once per thread that uses a Pager or launches work.
   virtual Result<void> make_current() = 0;

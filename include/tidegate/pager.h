@@ -21,6 +21,7 @@
 
 #include "tidegate/bytes.h"
 #include "tidegate/card.h"
+#include "tidegate/leave.h"
 #include "tidegate/result.h"
 #include "tidegate/weight_source.h"
 
@@ -55,6 +56,7 @@ struct PagerOptions {
   Policy policy = Policy::kScatter;
   Bytes frame_bytes = 0;           // 0: 16 MiB on cards under 8 GiB, else 32 MiB (docs/frames.md has the measurement)
   Bytes small_weight = 64 * kKiB;  // weights up to this size of one model share one block and come in one copy
+  LeavingOptions leaving{};
 };
 
 // What is left free for others where no budget is named: max(512 MiB, 5 % of the card) (DESIGN: standing allowance).
@@ -161,6 +163,7 @@ struct PagerStats {
   std::uint64_t waits = 0;          // leases that had to wait for their copy to be issued
   std::uint64_t replans = 0;
   std::uint64_t retries = 0;  // driver calls repeated after NOT_READY
+  LeavingStats leaving;
 };
 
 class Pager {
@@ -195,9 +198,10 @@ class Pager {
   void end_step(StreamHandle stream);
 
   // Changes the budget. When it returns after lowering, only what is leased, being copied or still used by the card
-  // exceeds the new budget, and that excess only falls. Errors: kBelowFloor, names the floor; kInvalidArgument in
-  // Mode::kStatic and kOff.
-  Result<void> set_budget(Bytes budget);
+  // exceeds the new budget, and that excess only falls. Where the system pages (LeavingOptions), frames whose proof is
+  // not there yet count as still used, and the call returns after `deadline_ms` at the latest; 0: the options'. Errors:
+  // kBelowFloor, names the floor; kInvalidArgument in Mode::kStatic and kOff.
+  Result<void> set_budget(Bytes budget, std::uint32_t deadline_ms = 0);
 
   // The stream is about to be destroyed, or is no longer used with this pager.
   void forget_stream(StreamHandle stream);

@@ -40,7 +40,8 @@ PagerCore::PagerCore(Card& card, PagerOptions options)
       arrivals_(card.driver()),
       identity_(next_identity()),
       frames_(card.driver(), card.device(),
-              options.frame_bytes != 0 ? options.frame_bytes : pager::default_frame_bytes(card.total_bytes())) {}
+              options.frame_bytes != 0 ? options.frame_bytes : pager::default_frame_bytes(card.total_bytes())),
+      canary_(card.driver(), card.device()) {}
 
 Result<void> PagerCore::open() {
   std::size_t granularity = 0;
@@ -69,6 +70,7 @@ Result<void> PagerCore::open() {
     budget_ = free - std::min<Bytes>(free, standing_allowance(total));
   }
   ceiling_ = budget_;
+  leaving_deadline_ = options_.leaving.deadline_ms * base::kMillisecond;
   if (options_.mode == Mode::kOff) return {};
   if (budget_ < frame) {
     return Error{Errc::kBelowFloor, fmt::format("the budget of {} bytes is smaller than one frame of {} bytes; free "
@@ -81,6 +83,10 @@ Result<void> PagerCore::open() {
                              : frames_.reserve(std::max<std::size_t>(card_.total_bytes() / frame, budget_slots));
   if (!backing) return backing.error();
   space_.emplace(frames_.slots() * frame);
+  const LeavingOptions::How how = options_.leaving.how;
+  proven_leaving_ =
+      options_.mode == Mode::kDynamic &&
+      (how == LeavingOptions::How::kProven || (how == LeavingOptions::How::kByCard && card_.paged_by_system()));
   if (options_.mode == Mode::kDynamic) {
     // One frame now: it proves that mapping works on this card and is what the link is measured into.
     cu::Status status = cu::kNotReady;
@@ -95,6 +101,13 @@ Result<void> PagerCore::open() {
       return error;
     }
     frames_.set_state(0, pager::Frames::State::kMapped);
+    for (int attempt = 0; proven_leaving_ && attempt < 100; ++attempt) {
+      status = canary_.open(granularity);
+      if (status == cu::kSuccess) break;
+      if (status != cu::kNotReady) return driver_error(driver_, status, "taking the canary, one frame of its own");
+      pause(base::kMillisecond);
+    }
+    if (status != cu::kSuccess) return driver_error(driver_, status, "mapping the canary");
   }
   const Result<pager::Link> link = pager::measure_link(driver_, arrivals_.stream(), frames_.base(), frame);
   if (!link) return link.error();
@@ -116,6 +129,7 @@ PagerCore::~PagerCore() {
   // Nothing may touch the frames any more when they go: wait, by event, for every stream that used them.
   if (arrivals_.stream() != nullptr) pager::insist([&] { return driver_.stream_synchronize(arrivals_.stream()); });
   streams_.drain();
+  leave_for_good();
   give_back_bytes(true);
   for (const auto& model : models_) {
     if (model->source != nullptr) model->source->connect({});
@@ -417,7 +431,8 @@ PagerStats PagerCore::stats() {
   stats.budget = budget_;
   stats.ceiling = ceiling_;
   stats.frame_bytes = frames_.frame_bytes();
-  stats.mapping_calls = frames_.mapping_calls();
+  stats.mapping_calls = frames_.mapping_calls() + canary_.mapping_calls();
+  if (proven_leaving_) stats.leaving.quarantined = quarantined();
   if (options_.mode == Mode::kOff) {
     for (const Bytes bytes : plain_bytes_) stats.held += bytes;
     stats.peak_held = stats.floor = stats.held;

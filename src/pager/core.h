@@ -16,7 +16,9 @@
 #include "src/driver/driver.h"
 #include "src/pager/arrivals.h"
 #include "src/pager/block.h"
+#include "src/pager/canary.h"
 #include "src/pager/frames.h"
+#include "src/pager/leave.h"
 #include "src/pager/model.h"
 #include "src/pager/space.h"
 #include "src/pager/streams.h"
@@ -69,7 +71,7 @@ class PagerCore {
 
   void begin_pass(ModelId model);
   void end_step(StreamHandle stream);
-  Result<void> set_budget(Bytes budget);
+  Result<void> set_budget(Bytes budget, std::uint32_t deadline_ms);
   void forget_stream(StreamHandle stream);
   void declare_idle();
 
@@ -119,6 +121,23 @@ class PagerCore {
     kComing,      // its bytes are being read
     kUnreadable,  // they cannot be: unreadable_ says why
     kFailed,
+  };
+
+  // Frames that leave together.
+  struct Departure {
+    std::vector<std::size_t> slots;  // kReleasing, not released yet
+    bool active = false;             // also without slots: a canary on its own
+    pager::LeaveStage stage = pager::LeaveStage::kGathered;
+    bool sent = false;  // the canary
+    bool silent_since_drain = false;
+    bool gate_spent = false;
+    std::optional<Bytes> evicted{};  // Demotion::evicted when the canary was sent, if nothing was demoted then
+    bool forced = false;
+    int attempts = 0;  // to send it
+    std::uint64_t canary = 0;
+    Nanos send_at = 0;
+    Nanos unmapped_at = 0;
+    Nanos gate_closed_at = 0;
   };
 
   // Bytes of a source that a copy reads.
@@ -188,6 +207,8 @@ class PagerCore {
 
   // core_frames.cpp
   Nanos frame_step(Nanos now);
+  Nanos rest_of_frame_step(Nanos now);
+  void give_up_stuck();
   void plan_frames();  // under mutex_: condemns and wants
   Nanos mapped(std::size_t slot, cu::Status status);
   void doom_frame(std::size_t slot);
@@ -196,6 +217,25 @@ class PagerCore {
   bool frame_is_idle(std::size_t slot);
   bool frame_is_busy(std::size_t slot);
   std::size_t wanted_frames() const;
+
+  // core_leave.cpp: under mutex_
+  bool departing() const { return departure_.active || !departure_.slots.empty(); }
+  std::size_t batch_frames() const;
+  bool gather_batch(Nanos now, bool& waiting);
+  Nanos leave_step(Nanos now);
+  Nanos leave_at_once();
+  Nanos touch_batch(Nanos now);
+  Nanos unmap_batch(Nanos now);
+  Nanos send_canary(Nanos now);
+  Nanos release_one(Nanos now, bool exposure);
+  Nanos leaving_failed(cu::Status status);
+  void close_gate(Nanos now);
+  void open_gate(Nanos now);
+  bool is_silent();
+  void begin_drain(Nanos now);
+  std::size_t quarantined() const;
+  bool clean(std::size_t slot) const { return frames_.clean_after(slot) <= canaries_passed_; }
+  void leave_for_good();  // takes mutex_
 
   // core_plan.cpp
   Nanos plan_step(Nanos now);
@@ -237,6 +277,7 @@ class PagerCore {
 
   mutable base::Mutex mutex_;  // guards everything below
   pager::Frames frames_;
+  pager::Canary canary_;
   std::optional<pager::Space> space_;
   std::vector<std::unique_ptr<pager::Model>> models_;
   pager::Model* active_ = nullptr;
@@ -251,7 +292,14 @@ class PagerCore {
   Nanos retry_mapping_at_ = 0;
   int mapping_attempts_ = 0;
   int budgets_being_set_ = 0;
-  Nanos retry_release_at_ = 0;
+  bool proven_leaving_ = false;  // LeavingOptions::How, decided at open
+  bool leaving_gate_ = false;    // gate_ is closed for the sake of frames that leave
+  Departure departure_;
+  Nanos leave_again_at_ = 0;
+  Nanos budget_lowered_at_ = 0;
+  Nanos leaving_deadline_ = 0;  // from then on
+  std::uint64_t canaries_sent_ = 0;
+  std::uint64_t canaries_passed_ = 0;
   static constexpr std::size_t kNoSlot = ~std::size_t{0};
   std::size_t stuck_slot_ = kNoSlot;  // mapped, and its access was refused so far
   std::optional<Error> failure_;

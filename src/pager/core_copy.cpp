@@ -30,6 +30,7 @@ base::Nanos PagerCore::copy_step(Nanos now) {
     arrivals_.poll();
     give_back_bytes(false);
   }
+  if (leaving_gate_) return retry ? now + kRetry : base::kNever;  // open_gate() wakes this task
   while (serve_requests(retry)) {
   }
   if (failure_) return base::kNever;

@@ -108,84 +108,64 @@ void PagerCore::close_open_uses(std::size_t slot) {
 
 base::Nanos PagerCore::frame_step(Nanos now) {
   mutex_.lock();
-  if (options_.mode != Mode::kDynamic || failure_) {
-    mutex_.unlock();
-    return base::kNever;
-  }
+  Nanos next = base::kNever;
+  if (options_.mode == Mode::kDynamic && !failure_) next = departing() ? leave_step(now) : rest_of_frame_step(now);
+  mutex_.unlock();
+  return next;
+}
+
+// Under mutex_. Nothing leaves at the moment: a batch is gathered, or else a frame is mapped.
+base::Nanos PagerCore::rest_of_frame_step(Nanos now) {
   streams_.poll_all();
   arrivals_.poll();
   plan_frames();
-  // One mapping call a step: budgets, leases and copies go on in between.
-  std::size_t release = frames_.slots();
-  std::size_t waiting = 0;
-  for (std::size_t slot = frames_.slots(); slot-- > 0;) {
-    const bool half_gone = frames_.state(slot) == State::kReleasing;
-    if (frames_.state(slot) != State::kCondemned && !half_gone) continue;
-    if (!half_gone) {
-      empty_frame(slot);
-      close_open_uses(slot);
-    }
-    if ((half_gone || frame_is_idle(slot)) && now >= retry_release_at_) {
-      if (release == frames_.slots()) release = slot;
-    } else {
-      ++waiting;
-    }
-  }
-  if (release != frames_.slots()) {
-    const Bytes frame = frames_.frame_bytes();
-    space_->settle(release * frame, frame, [&](const pager::Segment& segment) {
-      return segment.copy <= arrivals_.done() && streams_.complete(segment.uses);
-    });
-    frames_.set_state(release, State::kReleasing);
-    mutex_.unlock();
-    const cu::Status status = frames_.unmap(release);
-    mutex_.lock();
-    // Half gone it cannot be taken into use again: it stays kReleasing until the rest has worked.
-    const State left = frames_.unmapped(release) ? State::kReleasing : State::kCondemned;
-    frames_.set_state(release, status == cu::kSuccess ? State::kUnmapped : left);
-    if (pager::is_transient(status)) {
-      ++counters_.retries;
-      retry_release_at_ = executor_.now() + base::kMillisecond;
-    } else if (status != cu::kSuccess) {
-      fail(driver::driver_error(driver_, status, "giving a frame back"));
-    }
-    executor_.notify_all(frames_changed_);
-    mutex_.unlock();
-    return executor_.now();
-  }
+  bool waiting = false;
+  if (gather_batch(now, waiting)) return leave_step(now);
+  if (!waiting && requests_.empty()) attention_.store(false);
   const std::size_t want = wanted_frames();
   const std::size_t allowed = std::min(budget_, ceiling_) / frames_.frame_bytes();
-  if (stuck_slot_ != kNoSlot && (stuck_slot_ >= want || frames_.held() > allowed)) {  // not wanted any more
-    const std::size_t stuck = std::exchange(stuck_slot_, kNoSlot);
-    mapping_attempts_ = 0;
-    frames_.abandon(stuck);
-    frames_.set_state(stuck, State::kUnmapped);
-    executor_.notify_all(frames_changed_);
+  const bool unwanted = stuck_slot_ != kNoSlot && (stuck_slot_ >= want || frames_.held() > allowed);
+  if (unwanted && (!proven_leaving_ || mapping_attempts_ > 1)) {  // H-9: never after a single refusal
+    give_up_stuck();
+    return now;
   }
   std::size_t slot = stuck_slot_;
   if (slot == kNoSlot && frames_.held() < allowed) {
     for (slot = 0; slot < want && frames_.state(slot) != State::kUnmapped;) ++slot;
     if (slot >= want) slot = kNoSlot;
   }
-  Nanos next = waiting > 0 ? now + kPoll : base::kNever;
-  if (waiting == 0 && requests_.empty()) attention_.store(false);
-  if (slot == kNoSlot) {
-    mutex_.unlock();
-    return next;
+  if (proven_leaving_ && options_.leaving.quarantine) {
+    const auto most =
+        static_cast<std::size_t>(options_.leaving.quarantine_share * static_cast<double>(frames_.slots()));
+    if ((slot != kNoSlot && !clean(slot)) || quarantined() > most) {
+      begin_drain(now);
+      return now;
+    }
   }
-  if (now < retry_mapping_at_) {
-    next = std::min(next, retry_mapping_at_);
-    mutex_.unlock();
-    return next;
-  }
+  Nanos next = waiting ? std::max(now + kPoll, leave_again_at_) : base::kNever;
+  if (slot == kNoSlot) return next;
+  if (now < retry_mapping_at_) return std::min(next, retry_mapping_at_);
   frames_.set_state(slot, State::kMapping);
   mutex_.unlock();
   const cu::Status status = frames_.map(slot);
   mutex_.lock();
   next = mapped(slot, status);
-  mutex_.unlock();
   executor_.wake(copy_task_);
   return next;
+}
+
+// Under mutex_. The frame whose access was refused so far goes; where that needs proof, as those that were in use do.
+void PagerCore::give_up_stuck() {
+  const std::size_t stuck = std::exchange(stuck_slot_, kNoSlot);
+  mapping_attempts_ = 0;
+  if (proven_leaving_ && frames_.half_mapped(stuck)) {
+    frames_.set_state(stuck, State::kReleasing);
+    departure_.slots.push_back(stuck);
+    return;
+  }
+  frames_.abandon(stuck);
+  frames_.set_state(stuck, State::kUnmapped);
+  executor_.notify_all(frames_changed_);
 }
 
 // Under mutex_: what a mapping attempt came to.
@@ -207,21 +187,20 @@ base::Nanos PagerCore::mapped(std::size_t slot, cu::Status status) {
     retry_mapping_at_ = now + (base::kMillisecond << std::min(mapping_attempts_ - 1, 6));
     return retry_mapping_at_;
   }
-  if (stuck_slot_ == slot && status == cu::kNotReady) frames_.abandon(slot);
-  stuck_slot_ = kNoSlot;
-  mapping_attempts_ = 0;
-  frames_.set_state(slot, State::kUnmapped);
+  stuck_slot_ = slot;
+  give_up_stuck();
   // Nothing more is to be had: run with what there is, until the budget is set anew.
-  ceiling_ = frames_.held_bytes();
+  ceiling_ = frames_.held_bytes() - departure_.slots.size() * frames_.frame_bytes();
   partition();
   executor_.notify_all(frames_changed_);
   return now;
 }
 
-Result<void> PagerCore::set_budget(Bytes budget) {
+Result<void> PagerCore::set_budget(Bytes budget, std::uint32_t deadline_ms) {
   if (options_.mode != Mode::kDynamic) {
     return Error{Errc::kInvalidArgument, "the budget is fixed in this mode; use mode dynamic to change it"};
   }
+  if (deadline_ms == 0) deadline_ms = options_.leaving.deadline_ms;
   mutex_.lock();
   const Bytes floor = floor_bytes();
   if (budget / frames_.frame_bytes() * frames_.frame_bytes() < std::max(floor, frames_.frame_bytes())) {
@@ -234,6 +213,11 @@ Result<void> PagerCore::set_budget(Bytes budget) {
     mutex_.unlock();
     return error;
   }
+  if (budget < budget_) {
+    budget_lowered_at_ = executor_.now();
+    leaving_deadline_ = deadline_ms * base::kMillisecond;
+    leave_again_at_ = 0;
+  }
   budget_ = budget;
   ceiling_ = budget;
   streams_.poll_all();
@@ -242,6 +226,7 @@ Result<void> PagerCore::set_budget(Bytes budget) {
   plan_frames();
   executor_.wake(frame_task_);
   const auto owed = [this] {  // idle frames that have still to go
+    if (!departure_.slots.empty()) return true;
     for (std::size_t slot = 0; slot < frames_.slots(); ++slot) {
       const State state = frames_.state(slot);
       if (state == State::kReleasing || state == State::kMapping) return true;
@@ -250,7 +235,9 @@ Result<void> PagerCore::set_budget(Bytes budget) {
     return false;
   };
   ++budgets_being_set_;
-  while (!failure_ && frames_.held_bytes() > budget_ && owed()) {
+  // Frames whose proof takes longer than that count as retiring (I4).
+  const Nanos deadline = proven_leaving_ ? executor_.now() + deadline_ms * base::kMillisecond : base::kNever;
+  while (!failure_ && frames_.held_bytes() > budget_ && executor_.now() < deadline && owed()) {
     executor_.wait(mutex_, frames_changed_, executor_.now() + 10 * base::kMillisecond);
   }
   --budgets_being_set_;

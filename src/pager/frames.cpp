@@ -31,6 +31,7 @@ Result<void> Frames::reserve(std::size_t slots) {
   handles_.assign(slots, 0);
   half_mapped_.assign(slots, 0);
   unmapped_.assign(slots, 0);
+  clean_after_.assign(slots, 0);
   return {};
 }
 
@@ -100,13 +101,18 @@ void Frames::abandon(std::size_t slot) {
   insist([&] { return unmap(slot); });
 }
 
+cu::Status Frames::unmap_addresses(std::size_t slot) {
+  if (unmapped_[slot] != 0) return cu::kSuccess;
+  ++mapping_calls_;
+  const cu::Status status = driver_.mem_unmap(base_ + slot * frame_bytes_, frame_bytes_);
+  if (status != cu::kSuccess) return status;
+  unmapped_[slot] = 1;
+  half_mapped_[slot] = 0;
+  return cu::kSuccess;
+}
+
 cu::Status Frames::unmap(std::size_t slot) {
-  if (unmapped_[slot] == 0) {
-    ++mapping_calls_;
-    const cu::Status unmapped = driver_.mem_unmap(base_ + slot * frame_bytes_, frame_bytes_);
-    if (unmapped != cu::kSuccess) return unmapped;
-    unmapped_[slot] = 1;
-  }
+  if (const cu::Status status = unmap_addresses(slot); status != cu::kSuccess) return status;
   ++mapping_calls_;
   const cu::Status released = driver_.mem_release(handles_[slot]);
   if (released != cu::kSuccess) return released;

@@ -55,8 +55,16 @@ class Frames {
   void abandon(std::size_t slot);
   // Unmaps and releases. The caller has proof that nothing touches the frame (I1). May be called again after a failure.
   cu::Status unmap(std::size_t slot);
+  // The first half of it; nothing if that is done already.
+  cu::Status unmap_addresses(std::size_t slot);
   // Whether unmap() got half way: the addresses are gone, the memory is still held.
   bool unmapped(std::size_t slot) const { return unmapped_[slot]; }
+  // Whether map() got half way: work may not touch the frame.
+  bool half_mapped(std::size_t slot) const { return half_mapped_[slot]; }
+
+  // The slot's addresses may be used again once this canary has passed (pager::Canary, counted from 1; 0: at once).
+  void quarantine(std::size_t slot, std::uint64_t canary) { clean_after_[slot] = canary; }
+  std::uint64_t clean_after(std::size_t slot) const { return clean_after_[slot]; }
 
   std::uint64_t mapping_calls() const { return mapping_calls_.load(std::memory_order_relaxed); }
 
@@ -71,6 +79,7 @@ class Frames {
   // Touched by one thread at a time and slot by slot without the pager's lock, hence no bits.
   std::vector<std::uint8_t> half_mapped_;  // created and mapped, access refused so far
   std::vector<std::uint8_t> unmapped_;     // unmapped, not released yet
+  std::vector<std::uint64_t> clean_after_;
   std::size_t held_ = 0;
   std::size_t peak_ = 0;
   std::atomic<std::uint64_t> mapping_calls_{0};  // counted without the pager's lock

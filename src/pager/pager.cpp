@@ -28,7 +28,9 @@ Result<Lease> Pager::lease(std::span<const BlockId> blocks, StreamHandle stream)
 }
 void Pager::begin_pass(ModelId model) { core_->begin_pass(model); }
 void Pager::end_step(StreamHandle stream) { core_->end_step(stream); }
-Result<void> Pager::set_budget(Bytes budget) { return core_->set_budget(budget); }
+Result<void> Pager::set_budget(Bytes budget, std::uint32_t deadline_ms) {
+  return core_->set_budget(budget, deadline_ms);
+}
 void Pager::forget_stream(StreamHandle stream) { core_->forget_stream(stream); }
 void Pager::declare_idle() { core_->declare_idle(); }
 PagerStats Pager::stats() const { return core_->stats(); }

@@ -191,6 +191,18 @@ void Streams::drain() {
   }
 }
 
+bool Streams::silent() {
+  bool silent = true;
+  const std::size_t count = count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) {
+    StreamState& stream = *slots_[i];
+    if (stream.releases.load(std::memory_order_relaxed) > 0) close_from_outside(stream);
+    silent = silent && stream.releases.load(std::memory_order_relaxed) == 0 &&
+             stream.completed.load(std::memory_order_acquire) == stream.epoch.load(std::memory_order_acquire);
+  }
+  return silent;
+}
+
 void Streams::all_complete() {
   const std::size_t count = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {

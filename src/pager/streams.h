@@ -77,6 +77,8 @@ class Streams {
   cu::Status forget(StreamHandle handle);
   // Ends every open epoch and waits, stream by stream, until all are complete.
   void drain();
+  // Whether every use that was ever noted is complete, as far as the last poll told; epochs that are open are closed.
+  bool silent();
   // Everything released so far is complete.
   void all_complete();
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/demotion.h"
 #include "sim/machine.h"
 #include "tests/support/faulty_driver.h"
 #include "tidegate/card.h"
@@ -40,6 +41,8 @@ class TestCard final : public Card {
   bool simulated() const override { return true; }
   int device() const override { return 0; }
   Bytes total_bytes() const override { return profile_.cuda_total(); }
+  bool paged_by_system() const override { return profile_.managed_by_windows(); }
+  std::optional<Demotion> demotion() override { return sim::demotion(process_); }
   Result<void> make_current() override {
     const cu::Status status = faulty_.ctx_set_current(context_);
     if (status != cu::kSuccess) return Error{Errc::kDriver, "cuCtxSetCurrent", static_cast<int>(status)};
