@@ -11,7 +11,7 @@
 
 namespace tidegate::cli {
 
-inline constexpr const char* kDefaultProfile = "rtx3050-6g-linux";
+inline constexpr const char* kDefaultProfile = "rtx3050-6g-wddm";
 
 struct ChosenCard {
   std::unique_ptr<Card> card;

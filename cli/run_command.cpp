@@ -106,7 +106,7 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
       "--card", arguments.card,
       "A simulated card: rtx3050-6g-linux, rtx3090-24g-linux, h200-linux, rtx3050-6g-wddm, rtx4060ti-16g-wddm, or a "
       "profile's file; or cuda, "
-      "cuda:N. Default: the GPU if there is one, else rtx3050-6g-linux");
+      "cuda:N. Default: the GPU if there is one, else rtx3050-6g-wddm");
   run->add_option("--vram", arguments.vram,
                   "The pager's budget, such as 6GiB or 512MiB. Default: what the card has free, less a standing "
                   "allowance of max(512 MiB, 5 %)");
