@@ -36,6 +36,8 @@ struct RunOptions {
   std::optional<double> tflops;
   std::optional<Bytes> host_memory;     // what real bytes may take on the host; none: by what the system has available
   std::optional<std::uint32_t> passes;  // of every step; a safetensors file: kDefaultPasses
+  std::uint32_t budget_swings = 0;      // how often the budget falls to its half and rises again
+  LeavingOptions leaving{};
   std::string report;
   bool real_time = false;
   bool quiet = false;

@@ -74,13 +74,19 @@ Json totals_json(const RunRecord& record) {
   return json;
 }
 
+Json leaving_json(const LeavingStats& left) {
+  return {{"frames", left.frames},          {"canaries", left.canaries}, {"gates", left.gates},
+          {"gate_ns", left.gate_ns},        {"forced", left.forced},     {"exposures", left.exposures},
+          {"quarantined", left.quarantined}};
+}
+
 Json pager_json(const PagerStats& stats) {
   return {{"floor_bytes", stats.floor},     {"reclaimable_bytes", stats.reclaimable},
           {"ceiling_bytes", stats.ceiling}, {"frame_bytes", stats.frame_bytes},
           {"copies", stats.copies},         {"moves", stats.moves},
           {"evictions", stats.evictions},   {"mapping_calls", stats.mapping_calls},
           {"waits", stats.waits},           {"replans", stats.replans},
-          {"retries", stats.retries}};
+          {"retries", stats.retries},       {"leaving", leaving_json(stats.leaving)}};
 }
 
 }  // namespace

@@ -104,6 +104,12 @@ void add_verdict(const RunRecord& record, std::string& out) {
                  format_size(totals.copied));
   fmt::format_to(to, "memory  peak {} of {}: {}\n", format_size(record.pager.peak_held), format_size(record.budget),
                  record.pager.peak_held <= record.budget ? "within the budget" : "OVER THE BUDGET");
+  if (const LeavingStats& left = record.pager.leaving; left.frames > 0) {
+    fmt::format_to(
+        to, "left    {} frames behind {} canaries; {} forced, {} exposures; leases held up {} times, {} in all\n",
+        format_count(left.frames), format_count(left.canaries), left.forced, left.exposures, left.gates,
+        format_seconds(static_cast<double>(left.gate_ns) * 1e-9));
+  }
   fmt::format_to(to, "content {} weights checked at use, {} wrong\n", format_count(record.checks),
                  format_count(record.content_errors));
   for (const std::string& example : record.content_error_examples) fmt::format_to(to, "        {}\n", example);

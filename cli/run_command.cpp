@@ -65,6 +65,25 @@ Result<Workflow> load_input(const RunOptions& options) {
   return workflow;
 }
 
+Result<void> leave_without(const std::vector<std::string>& measures, LeavingOptions& leaving) {
+  for (const std::string& measure : measures) {
+    if (measure == "all") {
+      leaving.how = LeavingOptions::How::kAtOnce;
+    } else if (measure == "settle") {
+      leaving.settle = false;
+    } else if (measure == "drain") {
+      leaving.drain = false;
+    } else if (measure == "gate") {
+      leaving.gate = false;
+    } else if (measure == "quarantine") {
+      leaving.quarantine = false;
+    } else {
+      return Error{Errc::kInvalidArgument, "--without: settle, drain, gate, quarantine or all, not " + measure};
+    }
+  }
+  return {};
+}
+
 Result<void> run(const RunOptions& options, bool& ok) {
   if (!options.report.empty()) {
     if (auto writable = base::can_write_file(options.report); !writable) return named("--report", writable.error());
@@ -138,6 +157,13 @@ CLI::App* add_run_command(CLI::App& app, RunArguments& arguments) {
                   "What real bytes may take of host memory, such as 16GiB; where it is short, models are staged one at "
                   "a time, or the scale falls. Default: 80 % of what the system has available");
   run->add_option("--passes", arguments.passes, "Passes of every step. Default: the workflow's; a file: 3");
+  run->add_option("--budget-swings", arguments.budget_swings,
+                  "Lower the budget to its half and raise it again, this often, in the midst of passes");
+  run->add_option(
+         "--without", arguments.without,
+         "Measures of leaving under Windows to do without, to see their price: settle, drain, gate, quarantine, "
+         "or all (docs/leaving.md)")
+      ->delimiter(',');
   run->add_option("--report", arguments.report, "Write a JSON report here");
   run->add_flag("--real-time", arguments.real_time, "Let the simulated card take the time that it models");
   run->add_flag("--quiet,-q", arguments.quiet, "No progress on stderr");
@@ -157,6 +183,8 @@ Result<RunOptions> parse_options(const RunArguments& arguments) {
                         : parse_name("--mode", arguments.mode, {Mode::kDynamic, Mode::kStatic, Mode::kOff});
   if (!mode) return mode.error();
   options.mode = mode.value();
+  options.budget_swings = arguments.budget_swings;
+  if (auto done = leave_without(arguments.without, options.leaving); !done) return done.error();
   const auto policy = parse_name("--policy", arguments.policy, {Policy::kScatter, Policy::kTail, Policy::kLru});
   if (!policy) return policy.error();
   options.policy = policy.value();

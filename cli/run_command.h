@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/options.h"
 #include "tidegate/result.h"
@@ -28,6 +29,8 @@ struct RunArguments {
   std::string tflops;
   std::string host_memory;
   std::string passes;
+  std::uint32_t budget_swings = 0;
+  std::vector<std::string> without;
   std::string report;
   bool real_time = false;
   bool quiet = false;

@@ -92,7 +92,8 @@ Result<void> Runner::prepare() {
   auto pager = Pager::create(*chosen_.card, {.budget = record_.budget,
                                              .mode = options_.mode,
                                              .policy = options_.policy,
-                                             .frame_bytes = frame_for(record_.budget)});
+                                             .frame_bytes = frame_for(record_.budget),
+                                             .leaving = options_.leaving});
   if (!pager) return pager.error();
   pager_ = std::move(pager).value();
   staged_.resize(workflow_.models.size());

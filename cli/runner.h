@@ -40,6 +40,8 @@ class Runner {
   Result<void> run_pass(std::size_t step, std::uint32_t index);
   Result<void> submit_pass(std::size_t step, std::uint32_t index, const std::vector<std::uint64_t>& work_ns);
   Result<void> use(std::size_t model, std::size_t position, std::uint64_t work_ns);
+  bool budget_swings_now() const;
+  Result<void> swing_budget();
   Result<void> measure(PassRecord& pass);
   void check_contents(PassRecord& pass);
   std::vector<std::uint64_t> work_of_pass(std::size_t step) const;

@@ -81,7 +81,11 @@ Result<void> Runner::submit_pass(std::size_t step, std::uint32_t index, const st
   if (auto done = events_.record(kPassStart, stream_.get()); !done) return done;
 
   pager_->begin_pass(*ids_[model]);
+  const bool swings = budget_swings_now();
   for (std::size_t position = 0; position < work_ns.size(); ++position) {
+    if (swings && position == work_ns.size() / 2) {
+      if (auto done = swing_budget(); !done) return done;
+    }
     if (progress_.due()) {
       progress_.show(fmt::format("{}, weight {}/{}", place_of(workflow_, step, index), position, work_ns.size()));
     }
@@ -97,6 +101,22 @@ Result<void> Runner::submit_pass(std::size_t step, std::uint32_t index, const st
   const auto copied = driver_.memcpy_dtoh_async(sums_host_.data(), sums_.address(), sum_bytes, stream_.get());
   if (auto done = checked(driver_, copied, "cuMemcpyDtoHAsync"); !done) return done;
   return stream_.synchronize();
+}
+
+// Whether the budget falls and rises in the pass that begins now: at even distances over the whole run.
+bool Runner::budget_swings_now() const {
+  const std::uint64_t swings = options_.budget_swings;
+  std::uint64_t total = 0;
+  for (const Step& step : workflow_.steps) total += step.passes;
+  const std::uint64_t pass = record_.passes.size();
+  return (pass + 1) * swings / total > pass * swings / total;
+}
+
+// To half of it, or to what the pager cannot do without, and back.
+Result<void> Runner::swing_budget() {
+  const PagerStats stats = pager_->stats();
+  if (auto lowered = pager_->set_budget(std::max(stats.floor, record_.budget / 2)); !lowered) return lowered;
+  return pager_->set_budget(record_.budget);
 }
 
 Result<void> Runner::use(std::size_t model, std::size_t position, std::uint64_t work_ns) {

@@ -134,7 +134,7 @@ base::Nanos PagerCore::rest_of_frame_step(Nanos now) {
     for (slot = 0; slot < want && frames_.state(slot) != State::kUnmapped;) ++slot;
     if (slot >= want) slot = kNoSlot;
   }
-  if (proven_leaving_ && options_.leaving.quarantine) {
+  if (proven_leaving_ && options_.leaving.quarantine && options_.leaving.drain) {
     const auto most =
         static_cast<std::size_t>(options_.leaving.quarantine_share * static_cast<double>(frames_.slots()));
     if ((slot != kNoSlot && !clean(slot)) || quarantined() > most) {

@@ -19,10 +19,11 @@ namespace tidegate::testkit {
 struct LeavingScene {
   std::uint64_t seed = 1;
   LeavingOptions leaving{};
-  Bytes neighbour = 1 * kGiB;  // what it holds, and reads now and then
-  bool torch = true;           // another thread of the pager's process submits throughout
-  bool restricted = true;      // the system restricts this process's budget at times, which demotes at once
-  int budgets = 10;            // how often the budget changes
+  Bytes neighbour = 1 * kGiB;     // what it holds, and reads now and then
+  bool torch = true;              // another thread of the pager's process submits throughout
+  bool restricted = true;         // the system restricts this process's budget at times, which demotes at once
+  bool demoted_for_ever = false;  // part of the process's memory, whatever it does
+  int budgets = 10;               // how often the budget changes
 };
 
 struct LeavingOutcome {
@@ -72,6 +73,11 @@ class LeavingWorld {
       spec.weights.push_back({"w" + std::to_string(i), kBlock, static_cast<const std::byte*>(weights()) + i * kBlock});
     }
     const ModelId model = pager_->add_model(std::move(spec)).value();
+    if (scene_.demoted_for_ever) {
+      sim::vidmm::Knobs knobs;
+      knobs.restrict_budget_local = 256 * kMiB;
+      EXPECT_TRUE(sim::wddm::set_knobs(card_.process(), knobs));
+    }
     executor_.run_threads({
         [&] { use(model); },
         [&] { change_budget(); },
@@ -125,7 +131,7 @@ class LeavingWorld {
       const Bytes budget = 256 * kMiB + random_.below(kMost / kMiB - 256) * kMiB;
       const base::Nanos began = executor_.now();
       const auto set = pager_->set_budget(budget);
-        EXPECT_TRUE(set.ok()) << set.error().message;
+      EXPECT_TRUE(set.ok()) << set.error().message;
       outcome_.longest_budget = std::max(outcome_.longest_budget, executor_.now() - began);
       look();
     }
