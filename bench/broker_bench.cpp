@@ -54,7 +54,7 @@ void call_cost(benchmark::State& state) {
 BENCHMARK(call_cost)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 void call_cost_in_process(benchmark::State& state) {
-  auto backend = sim::open_local_backend("rtx3050-6g-linux");
+  auto backend = sim::open_local_backend({.card = "rtx3050-6g-linux"});
   if (!backend) std::exit(1);
   driver::Driver& driver = backend.value()->driver();
   cu::Context context = nullptr;

@@ -109,7 +109,7 @@ TEST_F(Program, RunsAndReportsTheSameTwice) {
   const auto report = nlohmann::json::parse(first);
   EXPECT_TRUE(report["ok"].get<bool>());
   EXPECT_EQ(report["driver"], "sim");
-  EXPECT_EQ(report["card"], "rtx3050-6g-wddm");
+  EXPECT_EQ(report["card"], "rtx3050-6g-linux");
   EXPECT_EQ(report["mode"], "dynamic");
   EXPECT_EQ(report["content_errors"], 0);
   EXPECT_TRUE(report["hazards"].empty());
