@@ -104,8 +104,9 @@ Decision decide(const Request& request, const CardReading& reading, std::span<co
             why + fmt::format("; {:.0f} MiB at most if everybody gives back what it can",
                               mib(std::max<SignedBytes>(ever, 0)))};
   }
-  if (self->state.wants_until > now) return {Verdict::kWait, 0, why};
+  if (!request.part_now && self->state.wants_until > now) return {Verdict::kWait, 0, why};
   if (left >= as_signed(least)) return {Verdict::kPart, static_cast<Bytes>(left), why};
+  if (self->state.wants_until > now) return {Verdict::kWait, 0, why};
   return {Verdict::kRefuse, 0, why};
 }
 

@@ -61,7 +61,8 @@ struct Decision {
 struct Request {
   int row = -1;  // the asker's; its own wish stands in the books while it waits
   Bytes bytes = 0;
-  Bytes least = 0;  // the smallest part that is of use at the deadline; 0: all or nothing
+  Bytes least = 0;        // the smallest part that is of use at the deadline; 0: all or nothing
+  bool part_now = false;  // a part of at least `least` is taken at once, without waiting for the rest
 };
 
 // The books are those without a promise for this request. A wish that came earlier, or has waited itself up to a higher
