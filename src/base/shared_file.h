@@ -33,8 +33,8 @@ class SharedFile {
   // thread's: it is granted again to whoever asks in this process.
   bool try_lock(std::uint32_t byte);
   void unlock(std::uint32_t byte);
-  // Whether another process, in any PID namespace, holds the byte's lock.
-  bool locked_elsewhere(std::uint32_t byte) const;
+  // Whether any process, this one included, in any PID namespace, holds the byte's lock.
+  bool locked(std::uint32_t byte) const;
 
  private:
   SharedFile(int descriptor, std::span<std::byte> bytes) : descriptor_(descriptor), bytes_(bytes) {}
@@ -53,7 +53,6 @@ struct ProcessIdentity {
   std::uint64_t pid = 0;        // in its own PID namespace
   std::uint64_t started = 0;    // clock ticks since the machine's start
   std::uint64_t pid_space = 0;  // the PID namespace's inode
-  std::uint64_t image = 0;      // differs between two programs that the process was by exec
   bool operator==(const ProcessIdentity&) const = default;
 };
 ProcessIdentity process_identity();

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,10 +125,11 @@ void SharedFile::unlock(std::uint32_t byte) {
   ::fcntl(descriptor_, F_SETLK, &lock);
 }
 
-bool SharedFile::locked_elsewhere(std::uint32_t byte) const {
+bool SharedFile::locked(std::uint32_t byte) const {
   struct flock lock = byte_lock(byte, F_WRLCK);
-  // A lock that cannot be looked at counts as held: bytes that are there must not be forgotten (I6).
-  return ::fcntl(descriptor_, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+  // Asked on the open file's behalf: the process's own locks are in its way too, which F_GETLK would not say. A lock
+  // that cannot be looked at counts as held: bytes that are there must not be forgotten (I6).
+  return ::fcntl(descriptor_, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 std::uint64_t fork_generation() { return g_fork_generation.load(std::memory_order_relaxed); }
@@ -144,10 +144,6 @@ ProcessIdentity process_identity() {
   std::getline(std::ifstream("/proc/self/stat"), line);
   std::size_t at = line.rfind(')');
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
-  // Sixteen random bytes that the kernel gives each program it starts; both copies of a library see the same.
-  if (const auto* random = reinterpret_cast<const void*>(::getauxval(AT_RANDOM)); random != nullptr) {
-    std::memcpy(&identity.image, random, sizeof identity.image);
-  }
   if (at != std::string::npos) identity.started = std::strtoull(line.c_str() + at, nullptr, 10);
   return identity;
 }

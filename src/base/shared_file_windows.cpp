@@ -10,10 +10,10 @@ Result<std::shared_ptr<SharedFile>> SharedFile::open(const std::string&, const s
 }
 bool SharedFile::try_lock(std::uint32_t) { return false; }
 void SharedFile::unlock(std::uint32_t) {}
-bool SharedFile::locked_elsewhere(std::uint32_t) const { return false; }
+bool SharedFile::locked(std::uint32_t) const { return false; }
 
 std::uint64_t fork_generation() { return 0; }
-ProcessIdentity process_identity() { return {static_cast<std::uint64_t>(::_getpid()), 0, 0, 0}; }
+ProcessIdentity process_identity() { return {static_cast<std::uint64_t>(::_getpid()), 0, 0}; }
 std::uint32_t user_id() { return 0; }
 
 }  // namespace tidegate::base

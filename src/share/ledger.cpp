@@ -35,7 +35,7 @@ Result<void> check_header(const LedgerHeader& header, Bytes capacity) {
   return {};
 }
 
-base::ProcessIdentity identity_in(const LedgerRow& row) { return {row.pid, row.started, row.pid_space, row.image}; }
+base::ProcessIdentity identity_in(const LedgerRow& row) { return {row.pid, row.started, row.pid_space}; }
 
 std::string name_in(const LedgerRow& row) {
   char text[sizeof row.name + 1] = {};
@@ -97,16 +97,15 @@ Result<std::shared_ptr<Ledger>> Ledger::attach(std::unique_ptr<LedgerStore> stor
 
 LedgerRow* Ledger::row_at(int row) const { return &layout_of(store_->bytes()).rows[row]; }
 
-int Ledger::own_row() const { return row_fork_generation_.load() == base::fork_generation() ? row_.load() : -1; }
-
 Result<std::unique_ptr<Seat>> Ledger::take_seat(const std::string& name, std::int64_t priority) {
   const base::Lock hold(mutex_);
   const base::ProcessIdentity self = store_->identity();
   LedgerLayout& layout = layout_of(store_->bytes());
-  // A process's own locks are never in its way, so its rows are known by what they say. Another copy of this library in
-  // the process, or another Ledger of this file, is found here.
-  for (const LedgerRow& row : layout.rows) {
-    if (row.in_use != 0 && identity_in(row) == self) {
+  // A process's own locks are never in its way when it takes one. So another copy of this library in the process, or
+  // another Ledger of this file, is found by a living row that names this process.
+  for (int i = 0; i < kSeats; ++i) {
+    const LedgerRow& row = layout.rows[i];
+    if (row.in_use != 0 && identity_in(row) == self && store_->locked(i)) {
       return Error{Errc::kInvalidArgument, "this process has a seat at this card already"};
     }
   }
@@ -117,12 +116,10 @@ Result<std::unique_ptr<Seat>> Ledger::take_seat(const std::string& name, std::in
     SeatState state;
     state.priority = priority;
     write_state(row, state);
-    row.pid = self.pid, row.started = self.started, row.pid_space = self.pid_space, row.image = self.image;
+    row.pid = self.pid, row.started = self.started, row.pid_space = self.pid_space;
     put_name(row, name);
     row.generation.fetch_add(1);
     row.in_use = 1;
-    row_fork_generation_ = base::fork_generation();
-    row_ = i;
     return std::unique_ptr<Seat>(new Seat(shared_from_this(), i, state));
   }
   return Error{Errc::kOutOfMemory, fmt::format("all {} seats at this card are taken", kSeats)};
@@ -133,14 +130,12 @@ void Ledger::leave(int index) {
   LedgerRow& row = layout_of(store_->bytes()).rows[index];
   write_state(row, {});
   row.in_use = 0;
-  row_ = -1;
   store_->unlock(index);
 }
 
 LedgerView Ledger::look() const {
   LedgerView view;
   view.capacity = capacity_;
-  const int own = own_row();
   const LedgerLayout& layout = layout_of(store_->bytes());
   for (int i = 0; i < kSeats; ++i) {
     const LedgerRow& row = layout.rows[i];
@@ -148,7 +143,7 @@ LedgerView Ledger::look() const {
     // Read before its life is looked at: what is taken down here was written by one that still lived afterwards.
     const auto state = read_state(row);
     SeatView seat{i, row.generation, identity_in(row), name_in(row), state.value_or(SeatState{})};
-    if (i != own && !store_->locked_elsewhere(i)) continue;
+    if (!store_->locked(i)) continue;
     if (!state || !believable(*state, capacity_)) {
       view.unbelievable.push_back(i);
       continue;

@@ -8,7 +8,6 @@
 // docs/sharing.md has the layout.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -95,10 +94,7 @@ class Ledger : public std::enable_shared_from_this<Ledger> {
 
   std::unique_ptr<LedgerStore> store_;
   Bytes capacity_;
-  int own_row() const;  // -1: none, or the parent's
-  base::Mutex mutex_;   // of taking and leaving a seat
-  std::atomic<int> row_{-1};
-  std::atomic<std::uint64_t> row_fork_generation_{0};
+  base::Mutex mutex_;  // of taking and leaving a seat
 };
 
 }  // namespace tidegate::share

@@ -29,9 +29,9 @@ struct LedgerHeader {
 struct LedgerRow {
   Word in_use;      // 0: nobody has sat here since the ledger was made, or the last one left in order
   Word generation;  // counts tenants
-  Word pid, started, pid_space, image;
+  Word pid, started, pid_space;
   Word name[4];  // 32 bytes, padded with zeros
-  Word spare[5];
+  Word spare[6];
   Word turn;  // counts changes; state[turn % 2] is the one to read
   struct Copy {
     Word words[kStateWords];

@@ -21,10 +21,9 @@ class TableStore final : public LedgerStore {
     int& owner = table_.owners_[static_cast<std::size_t>(row)];
     if (owner == process_) owner = 0;
   }
-  bool locked_elsewhere(int row) override {
+  bool locked(int row) override {
     const base::Lock hold(table_.mutex_);
-    const int owner = table_.owners_[static_cast<std::size_t>(row)];
-    return owner != 0 && owner != process_;
+    return table_.owners_[static_cast<std::size_t>(row)] != 0;
   }
   base::ProcessIdentity identity() override { return {.pid = static_cast<std::uint64_t>(process_)}; }
 

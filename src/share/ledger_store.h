@@ -20,7 +20,7 @@ class LedgerStore {
   virtual std::span<std::byte> bytes() = 0;
   virtual bool try_lock(int row) = 0;  // for this process; false: another one has it
   virtual void unlock(int row) = 0;
-  virtual bool locked_elsewhere(int row) = 0;
+  virtual bool locked(int row) = 0;              // by any process, this one included
   virtual base::ProcessIdentity identity() = 0;  // of this process
 };
 
@@ -30,7 +30,7 @@ class FileStore final : public LedgerStore {
   std::span<std::byte> bytes() override { return file_->bytes(); }
   bool try_lock(int row) override { return file_->try_lock(static_cast<std::uint32_t>(row)); }
   void unlock(int row) override { file_->unlock(static_cast<std::uint32_t>(row)); }
-  bool locked_elsewhere(int row) override { return file_->locked_elsewhere(static_cast<std::uint32_t>(row)); }
+  bool locked(int row) override { return file_->locked(static_cast<std::uint32_t>(row)); }
   base::ProcessIdentity identity() override { return base::process_identity(); }
 
  private:
