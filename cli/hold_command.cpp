@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +11,9 @@
 #include "cli/raw_card.h"
 #include "src/base/system_info.h"
 #include "src/base/thread_executor.h"
+#include "src/share/card_sensors.h"
+#include "src/share/ledger.h"
+#include "src/share/truth.h"
 
 namespace tidegate::cli {
 namespace {
@@ -26,6 +30,39 @@ void wait_for_signal() {
   while (interrupted() == 0) (void)wall.wait(mutex, nobody, wall.now() + kLook);
 }
 
+// A seat to which `size` is promised. What others were promised, and what they hold and the card does not count yet, is
+// theirs. No recall is asked for: a hold that does not fit now is refused.
+Result<std::unique_ptr<share::Seat>> take_seat(RawCard& card, int ordinal, Bytes size) {
+  auto sensors = share::open_card_sensors(card.driver(), ordinal);
+  if (!sensors) return sensors.error();
+  share::CardSensors& known = sensors.value();
+  auto ledger = share::Ledger::open(share::uuid_text(known.uuid), known.total);
+  if (!ledger) return ledger.error();
+  auto seat = ledger.value()->take_seat("hold");
+  if (!seat) return seat.error();
+  share::TruthOptions options;
+  options.prior = known.prior;
+  options.card_total = known.total;
+  share::Truth truth(std::move(known.sensors), std::move(options));
+  auto decision = truth.look({}, 0);
+  if (!decision) return decision.error();
+  const Bytes free = decision.value().free.bytes;
+  const auto fits = [&](const share::LedgerView& view) {
+    Bytes spoken_for = 0;
+    for (const share::SeatView& other : view.seats) {
+      spoken_for += other.state[share::Term::kPromised] + other.state[share::Term::kUntouched];
+    }
+    return spoken_for <= free;
+  };
+  auto granted = seat.value()->ask(share::Term::kPromised, size, fits);
+  if (!granted) return granted.error();
+  if (!granted.value()) {
+    return Error{Errc::kOutOfMemory,
+                 format_size(size) + " do not fit beside what others were promised: " + decision.value().line};
+  }
+  return seat;
+}
+
 }  // namespace
 
 CLI::App* add_hold_command(CLI::App& app, HoldArguments& arguments) {
@@ -37,20 +74,22 @@ CLI::App* add_hold_command(CLI::App& app, HoldArguments& arguments) {
   hold->add_flag("--untouched", arguments.untouched, "Does not write what it takes: under Windows it is not resident");
   hold->footer(
       "Prints a line once it holds all of it. Exits with 128 + the signal that ended it (130, 143), 1 where the card\n"
-      "has not so much, 2 for bad usage or where there is no card.");
+      "has not so much or others were promised it, 2 for bad usage or where there is no card.");
   return hold;
 }
 
 int hold_command(const HoldArguments& arguments) {
   const auto size = parse_size(arguments.size);
   if (!size) return say_error({Errc::kInvalidArgument, arguments.size + ": " + size.error().message});
-  if (!arguments.foreign) {
-    return say_error(
-        {Errc::kInvalidArgument, "this build keeps no ledger, so that there is no seat to hold as: say --foreign"});
-  }
   catch_interrupts();
   RawCard card;
   if (auto loaded = card.load(arguments.card); !loaded) return say_error(loaded.error());
+  std::unique_ptr<share::Seat> seat;
+  if (!arguments.foreign) {
+    auto taken = take_seat(card, arguments.card, size.value());
+    if (!taken) return say_error(taken.error());
+    seat = std::move(taken).value();
+  }
   if (auto entered = card.enter(); !entered) return say_error(entered.error());
   for (Bytes held = 0; held < size.value() && interrupted() == 0;) {
     const Bytes part = std::min(kPart, size.value() - held);
@@ -60,10 +99,12 @@ int hold_command(const HoldArguments& arguments) {
       return say_error(error);
     }
     held += part;
+    if (seat != nullptr) (void)seat->move(share::Term::kPromised, share::Term::kUntouched, part);
     std::fprintf(stderr, "tidegate: took %s of %s\n", format_size(held).c_str(), format_size(size.value()).c_str());
   }
   if (!arguments.untouched) {
     if (auto touched = card.touch(); !touched) return say_error(touched.error());
+    if (seat != nullptr) (void)seat->move(share::Term::kUntouched, share::Term::kResident, size.value());
   }
   if (interrupted() == 0) {
     std::printf("holding %s as process %d until interrupted\n", format_size(size.value()).c_str(), base::process_id());

@@ -13,6 +13,7 @@
 #include "src/base/thread_executor.h"
 #include "src/driver/cuda_driver.h"
 #include "src/share/card_sensors.h"
+#include "src/share/ledger.h"
 #include "src/share/truth.h"
 
 namespace tidegate::cli {
@@ -22,6 +23,7 @@ using Json = nlohmann::ordered_json;
 
 struct Look {
   share::Decision decision;
+  Result<share::LedgerView> ledger = share::LedgerView{};
   Result<std::vector<share::CardProcess>> processes = std::vector<share::CardProcess>{};
   std::uint64_t changes = 0;
 };
@@ -43,17 +45,45 @@ class Watcher {
     return {};
   }
   Result<Look> look(base::Nanos now) {
-    auto decision = truth_->look({}, now);
+    auto ledger = seats();
+    share::Books books;
+    if (ledger) {
+      for (const share::SeatView& seat : ledger.value().seats) books.others += seat.state.touched();
+    }
+    auto decision = truth_->look(books, now);
     if (!decision) return decision.error();
-    return Look{std::move(decision).value(), share::processes_on(card_), truth_->generation()};
+    return Look{std::move(decision).value(), std::move(ledger), share::processes_on(card_), truth_->generation()};
   }
   const share::CardSensors& card() const { return card_; }
 
  private:
+  // Opened until it is there: without it the seats are foreign to us, which is said.
+  Result<share::LedgerView> seats() {
+    if (ledger_ == nullptr) {
+      auto opened = share::Ledger::open(share::uuid_text(card_.uuid), card_.total);
+      if (!opened) return opened.error();
+      ledger_ = std::move(opened).value();
+    }
+    return ledger_->look();
+  }
+
+  std::shared_ptr<share::Ledger> ledger_;
   std::unique_ptr<driver::Driver> driver_;
   share::CardSensors card_;
   std::unique_ptr<share::Truth> truth_;  // goes before what its sensors read
 };
+
+Json json_of(const share::SeatView& seat) {
+  Json json = {{"row", seat.row}, {"pid", seat.process.pid}, {"name", seat.name}, {"priority", seat.state.priority}};
+  for (std::size_t i = 0; i < seat.state.terms.size(); ++i) {
+    json["terms"][share::name_of(static_cast<share::Term>(i))] = seat.state.terms[i];
+  }
+  json["held_bytes"] = seat.state.held();
+  json["floor_bytes"] = seat.state.floor;
+  json["reclaimable_bytes"] = seat.state.reclaimable;
+  json["wants_bytes"] = seat.state.wants;
+  return json;
+}
 
 std::string json_of(const share::CardSensors& card, const Look& look) {
   const share::Decision& decision = look.decision;
@@ -74,6 +104,13 @@ std::string json_of(const share::CardSensors& card, const Look& look) {
                                {"evidence", state.evidence},
                                {"free_bytes", state.reading ? Json(state.reading->free) : Json()}});
   }
+  json["foreign_bytes"] = decision.foreign;
+  json["seats"] = Json::array();
+  if (look.ledger) {
+    for (const share::SeatView& seat : look.ledger.value().seats) json["seats"].push_back(json_of(seat));
+  } else {
+    json["no_ledger"] = look.ledger.error().message;
+  }
   json["processes"] = Json::array();
   if (look.processes) {
     for (const share::CardProcess& process : look.processes.value()) {
@@ -93,6 +130,18 @@ std::string table_of(const share::CardSensors& card, const Look& look) {
                         tidegate::name_of(state.scope),
                         state.reading ? std::to_string(state.reading->free / kMiB) : "-", state.evidence);
   }
+  if (!look.ledger) {
+    text += "\nno common ledger, so that processes are foreign to each other: " + look.ledger.error().message + "\n";
+  } else {
+    text += fmt::format("\n{:>10} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", "seat's pid", "held MiB", "promised",
+                        "reclaim.", "floor", "wants", "name");
+    for (const share::SeatView& seat : look.ledger.value().seats) {
+      text += fmt::format("{:>10} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", seat.process.pid, seat.state.held() / kMiB,
+                          seat.state[share::Term::kPromised] / kMiB, seat.state.reclaimable / kMiB,
+                          seat.state.floor / kMiB, seat.state.wants / kMiB, seat.name);
+    }
+    text += fmt::format("foreign: {} MiB that no seat explains\n", decision.foreign / kMiB);
+  }
   if (!look.processes) return text + "\nprocesses: " + look.processes.error().message + "\n";
   text += fmt::format("\n{:>10} {:>9}\n", "process", "MiB");
   for (const share::CardProcess& process : look.processes.value()) {
@@ -106,8 +155,7 @@ std::string table_of(const share::CardSensors& card, const Look& look) {
 
 CLI::App* add_status_command(CLI::App& app, StatusArguments& arguments) {
   CLI::App* status = app.add_subcommand(
-      "status",
-      "Says what is free on a card, which sensor is believed and why, and which processes use it. Makes no context.");
+      "status", "Says what is free on a card, which sensor is believed and why, and who holds what. Makes no context.");
   status->add_option("--card", arguments.card, "The driver's number of the card")->capture_default_str();
   status->add_flag("--watch", arguments.watch, "Again and again, until interrupted");
   status->add_option("--every", arguments.every, "Seconds between two looks")

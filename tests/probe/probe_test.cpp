@@ -135,6 +135,25 @@ TEST(Hold, IsSeenByStatusAndEndsWithItsSignal) {
   EXPECT_THAT(outcome.out, HasSubstr("\"free_bytes\":" + std::to_string((24'122 - 264) * kMiB - 2 * kGiB)));
 }
 
+// As a seat it is in the ledger, with its terms, and what does not fit beside promises is refused.
+TEST(Hold, AsASeatIsShownWithItsTerms) {
+  const test::TempFolder folder;
+  const std::string said = folder.path("said");
+  const std::string script = folder.write(
+      "seat.sh", "export TIDEGATE_LEDGER_DIR=" + folder.path("ledger") + "\n" TIDEGATE_PROGRAM " hold 2GiB 2>" + said +
+                     ".progress >" + said + " &\nuntil grep -q holding " + said +
+                     "; do sleep 0.02; done\n" TIDEGATE_PROGRAM " status --json\n" TIDEGATE_PROGRAM
+                     " hold 22GiB 2>/dev/null; echo refused $?\nkill -INT $!\nwait $!\n");
+  const auto outcome = on("--card rtx3090-24g-linux", "sh " + script);
+  EXPECT_THAT(outcome.out, HasSubstr("refused 1")) << outcome.out;
+  const json status = json::parse(outcome.out.substr(0, outcome.out.find('\n')), nullptr, false);
+  ASSERT_TRUE(status.is_object() && status["seats"].size() == 1) << outcome.out;
+  EXPECT_EQ(status["seats"][0]["name"], "hold");
+  EXPECT_EQ(status["seats"][0]["terms"]["resident"], 2 * kGiB);
+  EXPECT_EQ(status["seats"][0]["held_bytes"], 2 * kGiB);
+  EXPECT_EQ(status["foreign_bytes"], 264 * kMiB);  // its context, which it does not book
+}
+
 TEST(Hold, SaysWhatTheCardHasNot) {
   const auto outcome = on("--card rtx3050-6g-linux", TIDEGATE_PROGRAM " hold --foreign 7GiB 2>&1");
   EXPECT_EQ(outcome.code, 1) << outcome.out;
