@@ -209,7 +209,11 @@ void Actor::replace_stream() {
 
 // A model of this caller alone comes, is used, and goes with its host memory.
 void Actor::private_model() {
-  SeededModel model(world_.card_->raw(), random_.next(), world_.random_sizes(random_, 1 + random_.below(6)), chance(2));
+  const std::uint64_t contents = random_.next();
+  const std::size_t weights = 1 + random_.below(6);
+  const std::vector<Bytes> sizes = world_.random_sizes(random_, weights);
+  const bool pinned = chance(2);
+  SeededModel model(world_.card_->raw(), contents, sizes, pinned);
   auto added =
       world_.pager_->add_model(model.spec("private", world_.priorities_ ? static_cast<int>(random_.below(4)) : 0));
   if (!added) {

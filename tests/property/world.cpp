@@ -69,7 +69,9 @@ World::World(const Shape& shape, std::uint64_t seed)
   const Bytes granularity = shape.real_granularity ? 2 * kMiB : 64 * kKiB;
   frame_ = granularity << random_.below(shape.real_granularity ? 1 : 4);
   small_weight_ = granularity >> (1 + random_.below(4));
-  largest_weight_ = std::max(granularity / 2 + random_.below(2 * granularity), random_.below(2 * frame_));
+  // One draw a statement: compilers evaluate arguments in orders of their own.
+  const Bytes in_granules = granularity / 2 + random_.below(2 * granularity);
+  largest_weight_ = std::max(in_granules, random_.below(2 * frame_));
   threads_ = 1 + random_.below(shape.most_threads);
   passes_ = 1 + random_.below(4);
   budgets_move_ = shape.mode == Mode::kDynamic && random_.below(4) != 0;
@@ -149,8 +151,10 @@ std::string World::add_models() {
   const std::size_t count = 1 + random_.below(4);
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t weights = 1 + random_.below(m == 0 ? 60 : 25);
-    models_.push_back(std::make_unique<SeededModel>(card_->raw(), random_.next(), random_sizes(random_, weights),
-                                                    random_.below(2) == 0));
+    const std::uint64_t contents = random_.next();
+    const std::vector<Bytes> sizes = random_sizes(random_, weights);
+    const bool pinned = random_.below(2) == 0;
+    models_.push_back(std::make_unique<SeededModel>(card_->raw(), contents, sizes, pinned));
     const int priority = priorities_ ? static_cast<int>(random_.below(3)) : 0;
     for (int attempt = 0;; ++attempt) {
       auto added = pager_->add_model(models_[m]->spec("m" + std::to_string(m), priority));
