@@ -20,7 +20,7 @@ namespace {
 std::atomic<std::uint64_t> g_fork_generation{0};
 
 // Registered when the library is loaded, so before anything can fork with a mapping of ours.
-const bool g_fork_seen = [] {
+const bool kForkSeen = [] {
   ::pthread_atfork(nullptr, nullptr, [] { g_fork_generation.fetch_add(1, std::memory_order_relaxed); });
   return true;
 }();

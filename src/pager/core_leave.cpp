@@ -209,22 +209,26 @@ base::Nanos PagerCore::leaving_failed(cu::Status status) {
   return base::kNever;
 }
 
-// Linux: nothing of the system's can be under way. One frame a step: budgets, leases and copies go on in between.
+// Linux: nothing of the system's can be under way. The whole batch in one step, for a step and a waking of whoever
+// waits cost more than a frame does (docs/performance.md); the lock is free during each call, so budgets, leases and
+// copies go on in between.
 base::Nanos PagerCore::leave_at_once() {
-  const std::size_t slot = departure_.slots.back();
-  mutex_.unlock();
-  const cu::Status status = frames_.unmap(slot);
-  mutex_.lock();
-  if (pager::is_transient(status)) {
-    ++counters_.retries;
-    return executor_.now() + base::kMillisecond;
+  cu::Status status = cu::kSuccess;
+  while (!departure_.slots.empty() && status == cu::kSuccess) {
+    const std::size_t slot = departure_.slots.back();
+    mutex_.unlock();
+    status = frames_.unmap(slot);
+    mutex_.lock();
+    if (status != cu::kSuccess) break;
+    departure_.slots.pop_back();
+    frames_.set_state(slot, State::kUnmapped);
+    ++counters_.leaving.frames;
   }
-  if (status != cu::kSuccess) return leaving_failed(status);
-  departure_.slots.pop_back();
-  frames_.set_state(slot, State::kUnmapped);
-  ++counters_.leaving.frames;
   executor_.notify_all(frames_changed_);
-  return executor_.now();
+  if (status == cu::kSuccess) return executor_.now();
+  if (!pager::is_transient(status)) return leaving_failed(status);
+  ++counters_.retries;
+  return executor_.now() + base::kMillisecond;
 }
 
 // Under mutex_. How many slots' addresses wait for a canary.

@@ -13,7 +13,7 @@ namespace {
 class SlowSource final : public WeightSource, public base::Task {
  public:
   SlowSource(driver::Driver& driver, base::Executor& executor, const SeededModel& model, std::size_t places)
-      : driver_(driver), executor_(executor), model_(model), places_(places) {
+      : driver_(driver), executor_(executor), model_(model) {
     for (std::byte*& place : memory_) {
       if (&place - memory_.data() >= static_cast<std::ptrdiff_t>(places)) break;
       void* made = nullptr;
@@ -110,7 +110,6 @@ class SlowSource final : public WeightSource, public base::Task {
   driver::Driver& driver_;
   base::Executor& executor_;
   const SeededModel& model_;
-  std::size_t places_;
   std::array<std::byte*, 16> memory_{};
   base::Mutex mutex_;
   std::function<void()> ready_;
