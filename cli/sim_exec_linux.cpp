@@ -14,6 +14,7 @@
 #include "src/base/child_process.h"
 #include "src/base/system_info.h"
 #include "src/base/write_file.h"
+#include "src/share/ledger.h"
 
 namespace tidegate::cli {
 namespace {
@@ -64,6 +65,27 @@ std::map<std::string, std::string> environment(const std::string& socket_name) {
   return changes;
 }
 
+// A folder for this world's ledger, gone with it: the cards of two worlds with one seed have one UUID.
+class LedgerFolder {
+ public:
+  LedgerFolder() {
+    if (std::getenv(share::kLedgerFolderVariable) != nullptr) return;  // the user's choice
+    std::error_code fault;
+    std::string path = (std::filesystem::temp_directory_path(fault) / "tidegate-world-XXXXXX").string();
+    if (!fault && ::mkdtemp(path.data()) != nullptr) path_ = path;
+  }
+  ~LedgerFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  LedgerFolder(const LedgerFolder&) = delete;
+  LedgerFolder& operator=(const LedgerFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;  // empty: the children keep what they have
+};
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
@@ -91,7 +113,9 @@ int exec_in_process(const SimExecArguments& arguments) {
 class Command {
  public:
   Result<void> start(const std::vector<std::string>& words, const std::string& socket_name) {
-    auto spawned = base::spawn_program(words, environment(socket_name));
+    std::map<std::string, std::string> changes = environment(socket_name);
+    if (!ledger_.path().empty()) changes[share::kLedgerFolderVariable] = ledger_.path();
+    auto spawned = base::spawn_program(words, changes);
     if (!spawned) return spawned.error();
     pid_ = spawned.value();
     return {};
@@ -114,6 +138,7 @@ class Command {
 
  private:
   base::SignalFile signals_;
+  LedgerFolder ledger_;
   int pid_ = 0;
   std::optional<int> status_;
 };

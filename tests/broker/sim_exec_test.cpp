@@ -52,6 +52,21 @@ TEST(SimExec, SaysWhatIsWrong) {
   EXPECT_EQ(sim_exec("--hazards /no/such/folder/file", "true").status, 2);
 }
 
+// Cards of two worlds with one seed have one UUID, and with it one name for their ledger.
+TEST(SimExec, EachWorldHasALedgerFolderOfItsOwn) {
+  const auto folder_of_a_world = [](const std::string& before) {
+    const std::string program = "sh -c 'test -d \"$TIDEGATE_LEDGER_DIR\" && echo \"$TIDEGATE_LEDGER_DIR\"'";
+    const Outcome told =
+        run("(" + before + TIDEGATE_PROGRAM " sim exec --card rtx3050-6g-linux -- " + program + " 2>/dev/null)");
+    EXPECT_EQ(told.status, 0) << told.output;
+    return told.output.substr(0, told.output.find('\n'));
+  };
+  const std::string first = folder_of_a_world("");
+  EXPECT_NE(first, folder_of_a_world(""));
+  EXPECT_NE(run("test -e '" + first + "'").status, 0) << "it goes with the world";
+  EXPECT_EQ(folder_of_a_world("TIDEGATE_LEDGER_DIR=/tmp "), "/tmp");
+}
+
 // L-1.
 TEST(SimExec, ProcessesSeeEachOthersMemory) {
   const Outcome outcome = sim_exec("", client("share"));
