@@ -27,6 +27,7 @@ stage optimised optimised
 for preset in asan ubsan tsan; do
   stage "$preset" tools/sanitize.sh "$preset"
 done
+stage windows tools/windows.sh
 python3 - "$stages" <<'REPORT'
 import datetime
 import json
